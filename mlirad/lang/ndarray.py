@@ -19,7 +19,7 @@ from mlirad.kernel.axis_order import Layout, in_index_order, in_memory_order, la
 from mlirad.lang.arguments.array_address import ArrayAddress
 from mlirad.lang.host.array_protocols import AsArray
 from mlirad.lang.host.element_arrays import converted
-from mlirad.lang.host.host_indices import key_parts
+from mlirad.lang.host.host_indices import key_parts, wrong_index_count
 from mlirad.lang.host.host_values import array_of, check_element
 from mlirad.lang.host.indexed_elements import IndexedElements, OrderedElements
 from mlirad.lang.host.python_misuse import keeps_derivatives
@@ -144,8 +144,9 @@ class Ndarray(AsArray):
     def _locate(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         indices = key_parts(key)
         if len(indices) != len(self._shape):
+            cure = wrong_index_count("x", self._shape, self.element_shape, key).partition(": ")[2]
             raise TaichiIndexError(
-                f"{len(self._shape)}d ndarray indexed with {len(indices)}d indices: {key}"
+                f"{len(self._shape)}d ndarray indexed with {len(indices)}d indices: {key}; {cure}"
             )
         if any(not -e <= p < e for p, e in zip(indices, self._shape)):
             raise TaichiIndexError(
@@ -283,7 +284,7 @@ def with_layout(array: Ndarray, layout: Sequence[int]) -> Ndarray:
 
 def ndarray(
     dtype: TypeLike | MatrixType | None,
-    shape: Shape,
+    shape: Shape | None = None,
     needs_grad: bool = False,
     layout: Sequence[int] | None = None,
     **unknown: object,
@@ -302,11 +303,16 @@ def ndarray(
     Raises:
         TaichiRuntimeError: `needs_grad` is set for integers, or an extent is not a positive
             integer.
-        TaichiTypeError: the type is a struct type, or a keyword is unknown.
+        TaichiTypeError: the type is a struct type, the shape is missing, or a keyword is unknown.
         ValueError: the layout is not a permutation of the axes.
         TaichiMemoryError: the machine has too little memory.
     """
     refuse_unknown("ti.ndarray", unknown, ndarray)
+    if shape is None:
+        raise TaichiTypeError(
+            "ti.ndarray takes a type and a shape: a = ti.ndarray(ti.f32, (2, 3)) is an array of "
+            "zeros, and a.from_numpy(...) gives it values"
+        )
     if isinstance(dtype, StructType):
         raise TaichiTypeError(
             f"{dtype} is not supported as ndarray element type: use a field, or an ndarray for "

@@ -29,6 +29,7 @@ vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
     *("vulkan", "metal", "opengl", "gles", "dx11", "dx12", "amdgpu"),
 )
 gpu = [cuda]
+_BY_NAME = {"cpu": [cpu], "gpu": gpu}  # the others have their own names
 _warned: set[str] = set()
 
 
@@ -87,7 +88,8 @@ def begin(options: dict[str, Any]) -> None:
     config = Config.from_options(options)
     archs = [arch] if isinstance(arch, str) else arch or [config.arch]
     archs = instance(archs, list | tuple, "ti.init(arch=)", "the name of an arch, or several")
-    started = _start_first([text(name, "ti.init(arch=)") for name in archs], config)
+    names = [text(name, "ti.init(arch=)") for name in archs]
+    started = _start_first([arch for name in names for arch in _BY_NAME.get(name, [name])], config)
     started.trees.root = Root(started)
     started.trees.deactivate, started.trees.copy = deactivate_all, copy
     Function.run = None

@@ -133,9 +133,11 @@ class Config(msgspec.Struct):
         for name in ("default_fp", "default_ip"):
             dtype = getattr(config, name)
             if not isinstance(dtype, DataType) or dtype.is_float != (name == "default_fp"):
+                kind, example = (
+                    ("a float", "ti.f64") if name == "default_fp" else ("an integer", "ti.i64")
+                )
                 raise ValueError(
-                    f"ti.init({name}=) must be a "
-                    f"{'float' if name == 'default_fp' else 'integer'} type"
+                    f"ti.init({name}=) must be {kind} type, such as {example}, not {dtype!r}"
                 )
         if config.opt_level not in range(4):
             raise ValueError(

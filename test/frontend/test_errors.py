@@ -314,11 +314,11 @@ def test_indices_of_another_rank(bystander: Any) -> None:
             y[i, j] = k
 
     run_and_refuse(few, ti.TaichiIndexError, "y has 2 index axes, but is accessed with 1")
-    run_and_refuse(many, ti.TaichiIndexError, "1 index axes, but is accessed with 2")
+    run_and_refuse(many, ti.TaichiIndexError, "1 index axis, but is accessed with 2")
     run_and_refuse(real, ti.TaichiCompilationError, "index must be an integer")
     run_and_refuse(loop, ti.TaichiSyntaxError, "3 variables for 2 axes")
     for key in ((), (0, 0)):
-        with pytest.raises(IndexError, match="1 index axes"):
+        with pytest.raises(IndexError, match="1 index axis"):
             bystander[key]
     with pytest.raises(IndexError, match="out of bounds"):
         bystander[8]

@@ -508,7 +508,7 @@ class TestNames:
         def run():
             mass[0, 1] = 2.0  # here
 
-        refused(run, ti.TaichiIndexError, "mass has 1 index axes, but is accessed with 2 indices")
+        refused(run, ti.TaichiIndexError, "mass has 1 index axis, but is accessed with 2 indices")
 
 
 class TestOuterNames:

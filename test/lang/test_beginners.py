@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.runtime.program import program
 
 HEAD = """
 import numpy as np
@@ -161,7 +162,7 @@ MISTAKES = {
     "option": ("ti.init(defalt_fp=ti.f64)", "did you mean 'default_fp'"),
     "no shape": ("ti.field(ti.f32)[0]", "declare it with shape="),
     "no init": ("ti.reset()\nti.field(ti.f32, 3)", "call it before fields"),
-    "old field": ("ti.init()\nx[0]", "ended"),
+    "old field": ("ti.init()\nx[0]", r"declare fields after ti.init\(\)"),
     "gradient not asked for": ("y.grad[0]", "needs_grad=True"),
     "several losses": ("with ti.ad.Tape(x): pass", "shape=()"),
     "loss without gradient": ("with ti.ad.Tape(y): pass", "shape=()"),
@@ -170,20 +171,202 @@ MISTAKES = {
     "array of another shape": ("x.from_numpy(np.zeros(3))", r"shape \(8,\), the array has \(3,\)"),
     "index out of range": ("x[8]", r"out of bounds for field 'x' of shape \(8,\)"),
     "copy": ("import copy\ncopy.copy(x)", r"save x.to_numpy\(\)"),
+    "range of a shape": (
+        kernel("for i in range(x.shape): x[i] = 1.0"),
+        r"x.shape\[0\] is an extent",
+    ),
+    "ndrange of a field": (kernel("for i, j in ti.ndrange(x, 3): x[i] = j"), r"x.shape\[0\]"),
+    "complex number": (kernel("z = x[0] * 1j"), "ti.math.cmul"),
+    "hidden built-in": (
+        "range = 3\n" + kernel("for i in range(3): x[i] = 1.0"),
+        "'range' is an int here, and no function",
+    ),
+    "zero vector": (kernel("a = ti.Vector.zero(3)"), r"ti.Vector.zero\(dt, n, m=None\): missing"),
+    "extents one by one": ("ti.field(ti.f32, 3, 3)", r"shape=\(3, 3\)"),
+    "ndarray of values": ("ti.ndarray(np.zeros((3, 3)))", r"a.from_numpy\(...\) gives it values"),
+    "method without self": (
+        "class A:\n    @ti.kernel\n    def k(): pass\nA().k()",
+        r"write def k\(self\)",
+    ),
+    "gradient of fields": (
+        kernel("for i in x: loss[None] += x[i]", call="ti.ad.grad(k, x, loss)"),
+        r"ti.ad.grad\(run, inputs=x, output=loss\)",
+    ),
+    "jacobian of a field": (
+        kernel("for i in x: loss[None] += x[i]", call="ti.ad.jacobian(k, x)"),
+        r"ti.ad.jacobian\(run, inputs=x, output=loss\)",
+    ),
+    "part of another length": ("x[:] = [1.0, 2.0]", r"of shape \(8,\) of field 'x' takes a number"),
+    "tape keyword": ("ti.ad.Tape(loss, mem='1MB')", "no keyword 'mem'.*memory"),
+    "steps without a state": ("ti.ad.checkpointed(range(3))", r"state=\[x, v\]"),
+    "tape entered twice": (
+        kernel("x[0] += 1", call="t = ti.ad.Tape(loss, clear_gradients=False)")
+        + "import warnings\nwarnings.simplefilter('ignore')\nfor _ in range(2):\n    with t: k()",
+        "only once. Make one for each run",
+    ),
+    "class as a tape": ("with ti.ad.Tape: pass", r"`with ti.ad.Tape\(loss\):`"),
+    "zero": ("x.grad.zero()", r"x.grad.fill\(0\)"),
+    "product of fields": ("x @ y", r"x.to_numpy\(\)"),
+    "detach in a kernel": (kernel("y[0] = x[0].detach()"), "ti.stop_grad"),
+    "function without a result": (
+        "@ti.func\ndef f(a):\n    b = a + 1\n" + kernel("y[0] = f(1.0)"),
+        "give each path a return",
+    ),
+    "sum with no result": (
+        "@ti.func\ndef f(a):\n    b = a + 1\n" + kernel("y[0] = 1.0 + f(1.0)"),
+        "give each path a return",
+    ),
+    "length of a vector": (
+        kernel("y[0] = ti.math.vec3(1, 2, 3).length()"),
+        r"shape \(3,\).*v.norm\(",
+    ),
+    "transpose of a matrix": (
+        kernel("y[0] = ti.Matrix([[1, 2], [3, 4]]).T[0, 0]"),
+        r"m.transpose\(",
+    ),
+    "ti.norm": (kernel("y[0] = ti.norm(ti.Vector([1.0, 2.0]))"), r"a.norm\(\)"),
+    "empty vector": (kernel("a = ti.Vector([])"), "at least one entry"),
+    "last value in a tape": (
+        kernel("for i in x: loss[None] = x[i]", call="with ti.ad.Tape(loss): k()"),
+        "write `\\+=`, which is atomic",
+    ),
+    "sum without an atomic": (
+        kernel("for i in x: loss[None] = loss[None] + x[i]", call="with ti.ad.Tape(loss): k()"),
+        "write `\\+=`, which is atomic",
+    ),
+    "list of fields": (
+        "f = [x, y]\n" + kernel("\n    for i in range(2):\n        f[i][0] = 1.0"),
+        r"ti.static\(range\(n\)\)",
+    ),
+    "list of functions": (
+        "f = [ti.sin, ti.cos]\n" + kernel("for i in range(2): x[i] = f[i](0.0)"),
+        r"ti.static\(range\(n\)\)",
+    ),
+    "mask": ("x[x.to_numpy() > 0] = 1.0", r"x.to_numpy\(\) is a NumPy array that takes it"),
+    "list as an index": ("x[[0, 1]] = 1.0", r"a list is one index.*x\[1:3\] is a slice"),
+    "text as an index": ("x['a']", r"x\[i\] is an element"),
+    "two indices": ("x[0, 1]", r"1 index axis, .* with 2 indices: x\[i\] is an element"),
+    "an index for a number": ("loss[0] = 1.0", r"0 index axes, .* 1 index: loss\[None\]"),
+    "no index in Python": ("x[None] = 1.0", r"no indices: x\[i\] is an element"),
+    "rows by brackets": ("m = ti.field(ti.f32, (3, 3))\nm[1][2]", r"m\[i, j\] is an element"),
+    "entry of a vector": (
+        "v = ti.Vector.field(2, ti.f32, 4)\nv[1, 0] = 3.0",
+        r"v\[i\] is an element, and v\[i\]\[r\] is an entry of it",
+    ),
+    "index of an ndarray": (
+        "a = ti.ndarray(ti.f32, 3)\na[0, 1]",
+        r"1d ndarray indexed with 2d indices: \(0, 1\); x\[i\] is an element",
+    ),
+    "-> ti.Vector": (
+        kernel("return ti.Vector([1.0, 2.0])", result=" -> ti.Vector"),
+        r"write '-> ti.types.vector\(2, ti.f32\)'",
+    ),
+    "-> list": (
+        kernel("return [1.0, 2.0]", result=" -> list"),
+        r"write '-> ti.types.vector\(2, ti.f32\)'",
+    ),
+    "-> number of a tuple": (
+        kernel("return 1.0, 2", result=" -> ti.f32"),
+        r"write '-> tuple\[ti.f32, ti.i32\]'",
+    ),
+    "list of losses": ("with ti.ad.Tape([loss, loss]): pass", "add several losses up in one field"),
+    "return in a loop": (
+        kernel("\n    for i in x:\n        if i == 2: return"),
+        "`continue` ends an iteration",
+    ),
+    "result in a loop": (
+        kernel(
+            "\n    for i in x:\n        if i == 2: return x[i]\n    return 0.0", "", "-> ti.f32"
+        ),
+        "return it after the loop",
+    ),
+    "two names for one axis": (kernel("for i, j in x: x[i] = j"), "`for i in x:`"),
+    "two names for a vector": (
+        kernel("for i, j in ti.grouped(x): x[i] = j"),
+        r"`for I in ti.grouped\(x\):`",
+    ),
+    "one name for two axes": (
+        "m = ti.field(ti.f32, (3, 3))\n" + kernel("for i in m: m[i] = 1.0"),
+        "write `for i, j in ...:`",
+    ),
+    "matrix times vector": (
+        kernel("a = ti.Matrix([[1, 2], [3, 4]]) * ti.Vector([1, 1])"),
+        "a @ b is the matrix product",
+    ),
+    "vector in a number": (
+        kernel("\n    a = ti.math.vec3(1, 2, 3)\n    y[0] = a * a"),
+        r"shapes differ: a.dot\(b\)",
+    ),
+    "comparison of vectors": (
+        kernel("\n    a = ti.math.vec2(1, 2)\n    if a == a: y[0] = 1"),
+        r"\(a == b\).all\(\)",
+    ),
+    "array for a template": (
+        kernel("for i in a: x[i] = a[i]", "a: ti.template()", call="k(np.ones(4))"),
+        r"parameter of type ti.types.ndarray\(\)",
+    ),
+    "number for a template": (
+        kernel("for i in a: a[i] = r", "a: ti.template(), r: ti.f32", call="k(1.0, x)"),
+        r"cannot loop over the number 1.0.* ti.template\(\) takes a field",
+    ),
+    "float for an integer": (kernel("x[0] = a", "a: ti.i32", call="k(1.5)"), r"pass int\(1.5\)"),
+    "gradient of integers": (
+        "ti.field(ti.i32, 4, needs_grad=True)",
+        "declare it as ti.f32 or ti.f64",
+    ),
+    "type before size": ("ti.Vector.field(ti.f32, 2, shape=4)", r"ti.Vector.field\(2, ti.f32"),
+    "function in a kernel": (
+        kernel("\n    def f(a): return a\n    x[0] = f(1.0)"),
+        "Define 'f' outside of it, with @ti.func",
+    ),
+    "else of a while": (
+        kernel("\n    while x[0] < 1: x[0] += 1\n    else: y[0] = 1"),
+        "test it after the loop",
+    ),
+    "static range of an argument": (
+        kernel("for i in ti.static(range(m)): x[i] = 1", "m: ti.i32", call="k(2)"),
+        r"declare a parameter as ti.template\(\)",
+    ),
+    "check of a result": (
+        "d = ti.field(ti.f64, 3, needs_grad=True)\nti.ad.check(loss, d, (lambda: None)())",
+        r"not ti.ad.check\(loss, x, run\(\)\)",
+    ),
+    "check of an ndarray": (
+        "ti.ad.check(loss, ti.ndarray(ti.f64, 3, needs_grad=True), lambda: None)",
+        r"not a Ndarray: copy it into one .* x.copy_from\(a\)",
+    ),
+    "program of a result": (
+        "ti.ad.program((lambda: None)(), inputs=x, output=loss)",
+        r"pass the function, run, and not its result, run\(\)",
+    ),
+    "large inverse": (
+        kernel("y[0] = ti.Matrix.identity(ti.f32, 6).inverse()[0, 0]"),
+        "elimination in loops over a field",
+    ),
+    "fill with a list": ("x.fill([1.0, 2.0])", r"x.from_numpy\(...\) all of them"),
+    "default type as a text": ("ti.init(default_fp='f64')", "such as ti.f64, not 'f64'"),
+    "rules": (
+        kernel(
+            "\n    for i in x:\n        loss[None] += x[i] ** 2",
+            call="with ti.ad.Tape(loss, rules='refuse'):\n    k()\n    x.fill(1.0)",
+        ),
+        'use rules="save" to keep it',
+    ),
 }
 
 
-@pytest.mark.parametrize(("program", "cure"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_an_error_with_a_cure(program: str, cure: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "cure"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_an_error_with_a_cure(text: str, cure: str, tmp_path: Path) -> None:
     source = tmp_path / "program.py"
-    source.write_text(HEAD + program)
+    source.write_text(HEAD + text)
     code = compile(source.read_text(), str(source), "exec")
     with pytest.raises(Exception, match=cure) as caught:
         exec(code, {"__name__": "program"})
-    text = str(caught.value)
-    assert "ast." not in text and "Unsupported node" not in text
+    message = str(caught.value)
+    assert caught.value.__cause__ is None  # else Python shows our lines first
+    assert "ast." not in message and "Unsupported node" not in message
     if isinstance(caught.value, ti.TaichiCompilationError) and caught.value.source is not None:
-        assert f"{source}:{caught.value.source.line}:" in text
+        assert f"{source}:{caught.value.source.line}:" in message
 
 
 def test_a_fraction_that_a_result_loses_warns() -> None:
@@ -194,6 +377,41 @@ def test_a_fraction_that_a_result_loses_warns() -> None:
     ti.init()
     with pytest.warns(UserWarning, match="Assign may lose precision: i32 <- f32"):
         assert lossy() == 30
+
+
+def test_a_field_that_is_declared_again_warns() -> None:
+    ti.init()
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            x[i] += 1
+
+    run()
+    x = ti.field(ti.f32, 6)
+    with pytest.warns(UserWarning, match=r"pass it as an argument of type ti.template\(\), or"):
+        run()
+
+
+def test_a_line_with_two_races_warns_once() -> None:
+    ti.init(debug=True)
+    x = ti.field(ti.f32, 8)
+
+    @ti.kernel
+    def smooth():
+        for i in range(1, 7):
+            x[i] = x[i - 1] + x[i + 1]
+
+    with pytest.warns(UserWarning, match="written by another iteration") as caught:
+        smooth()
+    assert len(caught) == 1
+
+
+def test_an_arch_may_be_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TI_ARCH", raising=False)
+    ti.init(arch="cpu")
+    assert program().config.arch == ti.cpu
 
 
 def test_decorators_may_be_called() -> None:

@@ -50,12 +50,14 @@ def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
         return float(value)
     raise TaichiRuntimeTypeError(
         f"Argument {name} (type={type(value).__name__}) cannot be converted into required "
-        f"type {dtype}{_number_instead(value)}"
+        f"type {dtype}{_number_instead(value, is_integer=dtype.is_integer)}"
     )
 
 
-def _number_instead(value: object) -> str:
-    """Return a hint for an array that is passed where a number is declared."""
+def _number_instead(value: object, *, is_integer: bool) -> str:
+    """Return a hint for a fraction, or an array, that is passed where a number is declared."""
+    if isinstance(value, float) and is_integer:
+        return f": pass int({value}), or declare the parameter as ti.f32 or ti.f64"
     if isinstance(value, AsArray):
         return ": x[None] or x[i] is a number; a parameter of type ti.template() takes a field"
     if isinstance(value, np.ndarray | list | tuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.values.annotations import MatrixType
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
@@ -30,6 +30,12 @@ def create(
     order: str | None,
 ) -> Field:
     """A field, placed in a tree of its own where it has a shape."""
+    if isinstance(order, int):
+        extents = [extent for extent in (shape, order, name) if isinstance(extent, int)]
+        raise TaichiTypeError(
+            "a field takes all of its extents as one shape, a tuple: "
+            f"shape=({', '.join(map(str, extents))})"
+        )
     owner = program()
     config = owner.config
     if isinstance(dtype, list | tuple):
@@ -42,7 +48,8 @@ def create(
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if (needs_grad or needs_dual) and not kind.is_float:
         raise TaichiRuntimeError(
-            f"{kind} is not supported for field with `needs_grad=True` or `needs_dual=True`."
+            f"{kind} is not supported for field with `needs_grad=True` or `needs_dual=True`. "
+            "Gradients belong to float fields: declare it as ti.f32 or ti.f64, or omit needs_grad"
         )
     field = Field(owner, kind, element_shape, name or variable_name("field"))
     if needs_grad:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.errors import TaichiAssertionError, TaichiIndexError
-from mlirad.lang.host.host_indices import key_parts
+from mlirad.lang.host.host_indices import key_parts, wrong_index_count
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 
@@ -14,10 +14,7 @@ def element_index(field: Leaf, key: object, memory: FieldMemory) -> tuple[int, .
     indices = key_parts(key)
     shape = memory.layout.index_shape
     if len(indices) != len(shape):
-        raise TaichiIndexError(
-            f"field '{field.symbol}' has {len(shape)} index axes, "
-            f"but is accessed with {len(indices)} indices"
-        )
+        raise TaichiIndexError(wrong_index_count(field.symbol, shape, field.element_shape, key))
     if field.offset:
         indices = tuple([p - o for p, o in zip(indices, field.offset)])
     for index, extent in zip(indices, shape):

@@ -82,6 +82,7 @@ def present_memory(field: Leaf) -> FieldMemory:
         )
     if not is_started() or field.program is not program():
         raise TaichiRuntimeError(
-            f"field '{field.symbol}' belongs to a program that ti.init() or ti.reset() ended"
+            f"field '{field.symbol}' belongs to a program that ti.init() or ti.reset() ended: "
+            "declare fields after ti.init()"
         )
     return field.memory

@@ -17,6 +17,7 @@ from mlirad.lang.host.host_array import HostArray
 from mlirad.lang.host.host_values import array_of
 from mlirad.lang.host.indexed_elements import OrderedElements
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.values import Values
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -136,9 +137,18 @@ class SlicedArray(HostArray, LibraryCopies):
         self.note_read()
         return elements.read(section.box(len(self.element_shape))).reshape(shape)
 
+    def _repeated(self, values: Values, shape: tuple[int, ...]) -> Values:
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            raise ValueError(
+                f"a part of shape {shape} of {self.description} takes a number or an array that "
+                f"NumPy broadcasts to it, not one of shape {values.shape}"
+            ) from None
+
     def _write_section(self, section: Section, value: object) -> None:
         """Set a part to values of its shape, or of one that NumPy makes its."""
-        values = np.broadcast_to(
+        values = self._repeated(
             array_of(value, self.description), (*section.shape, *self.element_shape)
         )
         extents = (*map(len, section.positions), *self.element_shape)

@@ -63,7 +63,10 @@ def check_element(values: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
     """Raise TaichiTypeError for what is neither an element of a shape nor one number for all of
     it."""
     if values.shape not in ((), shape):
-        raise TaichiTypeError(f"expected a value of shape {shape}, got shape {values.shape}")
+        cure = "x.fill(...) and x[i] = ... take one element, and x.from_numpy(...) all of them"
+        raise TaichiTypeError(
+            f"expected a value of shape {shape}, got shape {values.shape}: {cure}"
+        )
 
 
 def fitting(value: object, dtype: DataType, target: str) -> Any:

@@ -11,6 +11,7 @@ from mlirad.lang.host.host_array import HostArray
 
 _Kind = TypeVar("_Kind")
 _SIGNS = {
+    "matmul": "@",
     "add": "+",
     "sub": "-",
     "mul": "*",

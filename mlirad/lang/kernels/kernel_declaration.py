@@ -110,6 +110,12 @@ class KernelDeclaration:
         parameters = self._own
         if len(arguments) == len(parameters) and not kwargs and not self._by_keyword:
             return arguments
+        if self.owner is not None and not parameters:
+            raise TaichiSyntaxError(
+                f"kernel '{self.name}' is a method without the parameter self: write "
+                f"def {self.name}(self):",
+                self.source.place_of(self.source.node),
+            )
         if len(arguments) > len(parameters) - self._by_keyword:
             count = len(parameters) - self._by_keyword - (self.owner is not None)
             raise TaichiSyntaxError(

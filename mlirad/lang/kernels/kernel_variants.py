@@ -22,7 +22,7 @@ from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
 from mlirad.lang.arguments.parameters import COMPOSITE, NDARRAY, SCALAR, Parameter, chosen
 from mlirad.lang.arguments.values import value_entries
 from mlirad.lang.callers import program_frame
-from mlirad.lang.host.array_protocols import short_text
+from mlirad.lang.host.array_protocols import AsArray, short_text
 from mlirad.lang.kernels.captured_arrays import CapturedArrays, look_up
 from mlirad.lang.kernels.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernels.launch import Launch, LaunchedKernel
@@ -215,7 +215,11 @@ class KernelVariants:
             cure = "define the kernel again as well"
         else:
             reason = f"for {compiled} and uses that value, but it is now {short_text(now)}"
-            cure = "pass the value as an argument, or store it in a field"
+            cure = (
+                "pass it as an argument of type ti.template(), or define the kernel again as well"
+                if isinstance(now, AsArray)
+                else "pass the value as an argument, or store it in a field"
+            )
         warnings.warn(
             f"kernel '{self.declaration.name}' was compiled {reason}: {cure}",
             stacklevel=program_frame()[1],

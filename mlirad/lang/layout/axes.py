@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from mlirad.checks import instance, integer, number
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.types import DataType
 
 Shape = int | np.integer | Iterable[int]  # as users give it
 
@@ -70,6 +71,11 @@ def extents_of(shape: Shape, description: str) -> tuple[Any, ...]:
 def element_sizes(shape: Sequence[object]) -> tuple[int, ...]:
     """The sizes of vectors or matrices. Raises TaichiTypeError for what are no integers, ValueError
     where one is not positive."""
+    if any(isinstance(size, DataType | type) for size in shape):
+        raise TaichiTypeError(
+            "the size of a vector or matrix is an integer, and stands before the type: "
+            "ti.Vector.field(2, ti.f32, shape=4), ti.Matrix.field(2, 2, ti.f32, shape=4)"
+        )
     return tuple(integer(size, "the size of a vector or matrix", low=1) for size in shape)
 
 

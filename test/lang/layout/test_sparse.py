@@ -330,7 +330,7 @@ def test_what_is_no_sparse_block_is_refused() -> None:
         (activate_dense, "dense block are always active"),
         (length_of_pointer, "expected a dynamic block"),
         (of_field, "expected a block of a layout tree"),
-        (two_indices, "1 index axes, but is accessed with 2"),
+        (two_indices, "1 index axis, but is accessed with 2"),
     ):
         with pytest.raises(ti.TaichiCompilationError, match=message):
             kernel()
