@@ -23,7 +23,6 @@ from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import scalar as ex
 from mlirad.frontend.python.values.matrix_algebra import Algebra
 from mlirad.frontend.python.values.matrix_operators import Rows
-from mlirad.frontend.python.values.other_names import OF_VECTORS, attribute_cure
 from mlirad.frontend.python.values.scalar import Expr, Scalar
 from mlirad.types import TypeLike, resolve
 
@@ -225,10 +224,11 @@ class Matrix(Algebra):
     def __getattr__(self, name: str) -> Any:
         positions = swizzle(name)
         if positions is None or "ndim" not in self.__dict__ or self.ndim != 1:
-            is_begun = "ndim" in self.__dict__ and not name.startswith("__")
-            cure = attribute_cure(name, OF_VECTORS) if is_begun else ""
-            kind = f"of shape {self.shape} " if is_begun else ""
-            raise AttributeError(f"a matrix {kind}has no attribute '{name}'{cure}")
+            from mlirad.frontend.python.values.other_names import OF_VECTORS, attribute_cure
+
+            kind = f"matrix of shape {self.shape}" if "ndim" in self.__dict__ else "matrix"
+            cure = attribute_cure(name, OF_VECTORS)
+            raise AttributeError(f"a {kind} has no attribute '{name}'{cure}")
         check_swizzle(name, positions, self.n)
         picked = [self.entries[p] for p in positions]
         return picked[0] if len(picked) == 1 else self.of_shape((len(picked),), picked)

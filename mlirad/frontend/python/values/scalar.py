@@ -16,7 +16,6 @@ from mlirad.frontend.python.building.open_regions import refuse_use
 from mlirad.frontend.python.values import arithmetic
 from mlirad.frontend.python.values import integer_division as division
 from mlirad.frontend.python.values.operators import Operators
-from mlirad.frontend.python.values.other_names import OF_SCALARS, attribute_cure
 from mlirad.frontend.python.values.overflow import report_overflow
 from mlirad.frontend.python.values.python_numbers import number_constant, number_type
 from mlirad.frontend.python.values.shifts import shift_bits
@@ -98,7 +97,9 @@ class Expr(Operators):
         raise TaichiTypeError("a scalar cannot be unpacked or iterated over")
 
     def __getattr__(self, name: str) -> Any:
-        cure = "" if name.startswith("__") else attribute_cure(name, OF_SCALARS)
+        from mlirad.frontend.python.values.other_names import OF_SCALARS, attribute_cure
+
+        cure = attribute_cure(name, OF_SCALARS)
         raise AttributeError(f"a scalar of type {self.dtype} has no attribute '{name}'{cure}")
 
     def operate(self, function: Callable[[Any, Any], Any], left: object, right: object) -> Any:
