@@ -43,8 +43,8 @@ def init(
     """Start a program. Fields and compiled kernels of the previous program are discarded.
 
     Args:
-        arch: the machine to run on: `ti.cpu`, `ti.cuda`, ...; or a list to try in order. The
-            default is MLIRAD_ARCH in the environment, then the CPU.
+        arch: the machine to run on: `ti.cpu`, `ti.cuda`, ..., or its name, "cpu"; or a list to try
+            in order. The default is MLIRAD_ARCH in the environment, then the CPU.
         default_fp: the type of float literals and of `float`, f32 by default.
         default_ip: the type of integer literals and of `int`, i32 by default.
         debug: check indices and assertions in kernels.

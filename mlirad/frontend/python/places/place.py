@@ -286,7 +286,7 @@ def check_rank(name: str, rank: int, indices: Sequence[Any], components: int = 0
 
 
 def wrong_rank(name: str, rank: int, count: int, components: int = 0) -> str:
-    """Return what is wrong with so many indices of an array, and what to write instead; its
+    """Return what is wrong with this many indices of an array, and what to write instead; its
     elements may have axes of `components`."""
     axes = "1 index axis" if rank == 1 else f"{rank} index axes"
     indices = "1 index" if count == 1 else f"{count or 'no'} indices"
