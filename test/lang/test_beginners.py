@@ -156,7 +156,7 @@ MISTAKES = {
     "grad of ti": ("ti.grad(loss, x)", r"with ti.ad.Tape\(loss\)"),
     "where": (kernel("x[0] = ti.where(True, 1.0, 2.0)"), "ti.select"),
     "type as a text": ("ti.field('f32', 3)", "write ti.f32"),
-    "shape first": ("ti.field(3, ti.f32)", "the first argument is one"),
+    "shape first": ("ti.field(3, ti.f32)", "such as ti.f32, as the first argument"),
     "values as types": ("ti.field([1.0, 2.0])", r"x.from_numpy\(...\) gives it values"),
     "keyword": ("ti.field(ti.f32, 3, need_grad=True)", "did you mean 'needs_grad'"),
     "option": ("ti.init(defalt_fp=ti.f64)", "did you mean 'default_fp'"),
