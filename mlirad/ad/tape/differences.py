@@ -78,7 +78,7 @@ def compare(
     again, or writes to array arguments.
     """
     _refuse_arrays(entries)
-    kinks, recorded = list[str](), _value(loss)
+    kinks, flat, recorded = list[str](), list[str](), _value(loss)
     gradients = [field.derivative(ADJOINT).find_memory().elements.read() for field in fields]
 
     def evaluate(field: Field | None = None, change: Array | float = 0.0) -> float:
@@ -94,10 +94,12 @@ def compare(
     with _memory_put_back(start.program):
         _check_same_loss(recorded, evaluate())
         for field, gradient in zip(fields, gradients):
+            is_flat = not gradient.any()
             for direction in _directions(gradient.shape):
                 derivative = float((gradient * direction).sum())
                 after = partial(_after, evaluate, field, direction)
                 slopes = [slope(after, step) for step in STEPS]
+                is_flat = is_flat and not any(slopes)
                 if agree(derivative, slopes, rel, recorded):
                     continue
                 text, kink = _statement(field, direction, derivative), find_kink(after)
@@ -107,7 +109,10 @@ def compare(
                     continue
                 why = kink or suspicious(entries, start, loss, rel)
                 raise TaichiAssertionError(_message(text, derivative, slopes, why))
+            if is_flat:
+                flat.append(field.symbol)
     _warn_of_kinks(kinks)
+    _warn_of_no_dependence(flat)
 
 
 def _after(
@@ -115,6 +120,17 @@ def _after(
 ) -> float:
     """Return the loss after a step of a field."""
     return evaluate(field, step * direction)
+
+
+def _warn_of_no_dependence(names: Sequence[str]) -> None:
+    """Warn of fields that a loss does not depend on: then any gradient of 0 agrees."""
+    for name in names:
+        warnings.warn(
+            f"the gradient with respect to '{name}' and its differences are all 0: the loss does "
+            f"not depend on '{name}' here. Does the program read it, and does it leave it as it "
+            "finds it?",
+            stacklevel=program_frame()[1],
+        )
 
 
 def _warn_of_kinks(kinks: Sequence[str]) -> None:
