@@ -66,6 +66,7 @@ def test_of_a_field_that_is_read() -> None:
             TaichiRuntimeTypeError,
             match=r"_arguments\.py:\d+.*field '.*\.grad', which a derivative",
         ),
+        pytest.warns(UserWarning, match="read it after the block"),
         ti.ad.Tape(loss),
     ):
         add(np.asarray(x.grad))
