@@ -84,13 +84,12 @@ class ProgramFunction:
                 before = [written.get(target.key) for target in self.inputs]
                 with Tape() as tape:
                     self.run()
-                after = [written.get(target.key) for target in self.inputs]
+                changed = [
+                    i for i, count in zip(self.inputs, before) if written.get(i.key) != count
+                ]
                 place_overrides(tape, overrides)
                 tape.grad(seeds)
                 results = [target.to_numpy() for target in self.outputs]
-                changed = [
-                    i for i, *counts in zip(self.inputs, before, after) if len({*counts}) > 1
-                ]
                 warn_of_program(tape.ledger, changed, self.outputs, self.name)
             adjoints = [target.grad.to_numpy() for target in self.inputs]
         outputs = self._pack(results, kind, several=self.several_outputs)

@@ -64,18 +64,15 @@ def _check_cleared(ledger: Ledger, variant: Variant) -> None:
     """Raise TaichiRuntimeError for a launch that reads a gradient which entering the tape has set
     to 0."""
     outer, by_hand = ledger.outer_adjoints, not variant.kernel.is_reverse
-    if any(outer.is_cleared(name, of_reverses=by_hand) for name in variant.used_gradients):
-        for access in variant.notes.accesses().read:
-            name = access.array
-            if (
-                access.part != "sum"
-                and isinstance(name, str)
-                and outer.is_cleared(name, of_reverses=by_hand and name in variant.used_gradients)
-            ):
-                raise TaichiRuntimeError(
-                    f"{access.place}: kernel '{variant.kernel.name}' reads '{name}' in a tape, "
-                    "which set it to 0 when it was entered: launch the kernel after the `with` "
-                    "block to use the gradient of this tape, or compute the gradient in the tape "
-                    "with kernel.grad()"
-                )
+    cleared = {
+        name for name in variant.used_gradients if outer.is_cleared(name, of_reverses=by_hand)
+    }
+    for access in variant.notes.accesses().read if cleared else ():
+        if access.part != "sum" and access.array in cleared:
+            raise TaichiRuntimeError(
+                f"{access.place}: kernel '{variant.kernel.name}' reads '{access.array}' in a tape, "
+                "which set it to 0 when it was entered: launch the kernel after the `with` block "
+                "to use the gradient of this tape, or compute the gradient in the tape with "
+                "kernel.grad()"
+            )
     outer.note_set(variant.used_gradients)
