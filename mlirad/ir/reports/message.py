@@ -12,7 +12,8 @@ from mlirad.bindings import ir
 from mlirad.errors import SourceLocation
 from mlirad.ir.reports.location import place_attribute, read_place
 
-MESSAGES, RACES = "field.messages", "field.races"  # of a module: of checks, and of what it may do
+# of a module: the messages of checks, and what a user is warned of when it is compiled
+MESSAGES, WARNINGS = "field.messages", "field.warnings"
 RECORD_SIZE = 32  # words of the record of a failure
 
 _HOLE = re.compile(r"\{([^}]*)\}")
@@ -54,3 +55,11 @@ def read_message(attribute: ir.Attribute) -> Message:
     entry = ir.DictAttr(attribute)
     loop = ir.StringAttr(entry["loop"]).value if "loop" in entry else None
     return Message(ir.StringAttr(entry["text"]).value, read_place(entry["place"]), loop)
+
+
+def add_warnings(module: ir.Operation, messages: Sequence[Message]) -> None:
+    """Leave warnings of a pass for the user, behind those of other passes."""
+    if messages:
+        old = ir.ArrayAttr(module.attributes[WARNINGS]) if WARNINGS in module.attributes else ()
+        new = [message.attribute for message in messages]
+        module.attributes[WARNINGS] = ir.ArrayAttr.get([*old, *new])

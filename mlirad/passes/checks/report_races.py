@@ -2,7 +2,7 @@
 depends on the order in which a machine runs them.
 
 Found are accesses whose affine indices show it, under no condition. A CPU runs the iterations of
-one row in order, a GPU none. What was found is left in the module's `field.races`.
+one row in order, a GPU none. What was found is left in the module's `field.warnings`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mlirad.dialect.field import is_load
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.loop_names import loop_name
-from mlirad.ir.reports.message import RACES, Message
+from mlirad.ir.reports.message import Message, add_warnings
 from mlirad.ir.reports.remarks import shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
@@ -31,8 +31,7 @@ def report_races(module: ir.Operation) -> None:
         if not is_private(function)
         for message in _messages_of(function)
     ]
-    if messages:
-        module.attributes[RACES] = ir.ArrayAttr.get([message.attribute for message in messages])
+    add_warnings(module, messages)
 
 
 def _messages_of(function: ir.Operation) -> list[Message]:

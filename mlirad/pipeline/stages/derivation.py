@@ -28,7 +28,7 @@ _COLLISIONS = (
 _FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 _STORE = "lower-grad-logs,lower-grad-to-memref,"
 _TIDY = "hoist-loads,canonicalize,cse"
-_CHECK_SPARSE = "insert-bounds-checks{sparse-writes=true}"
+_CHECK_RANGES, _CHECK_SPARSE = "check-index-ranges", "insert-bounds-checks{sparse-writes=true}"
 _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
     "report-races,insert-bounds-checks,insert-integer-checks",
     "insert-access-checks",
@@ -63,13 +63,16 @@ def derivation(
         ]
     # nothing to differentiate: the values are enough
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
+    ranges = [_CHECK_RANGES] * (not check_bounds)
     bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE] * (not keeps)
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
     normalise = _NORMALISE_CLEARING if mode.clears else NORMALISE
     if not store and not keeps:
         normalise = normalise.replace("lower-block-loops", _IN_THREADS)
     last = keep_values * (not mode.tangents)
-    stages = [Stage("normal", ",".join([*inline, normalise, *bounds, *access, *finite, *last]))]
+    stages = [
+        Stage("normal", ",".join([*inline, normalise, *ranges, *bounds, *access, *finite, *last]))
+    ]
     marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)
     if mode.tangents:
         stages.append(Stage("derived", ",".join([*marked, *forward, stored])))

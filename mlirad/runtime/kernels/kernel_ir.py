@@ -15,7 +15,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.assembly import shorten
 from mlirad.ir.marks.declarations import declarations
-from mlirad.ir.reports.message import MESSAGES, RACES, Message, read_message
+from mlirad.ir.reports.message import MESSAGES, WARNINGS, Message, read_message
 from mlirad.ir.reports.module_text import TextForm, module_text
 from mlirad.ir.reports.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
@@ -127,7 +127,7 @@ class KernelIR:
                 self.marked_notes()
             else:
                 self.program.poles.note(notes.operation)
-            _warn(_messages(notes, RACES))
+            _warn(_messages(notes, WARNINGS))
             times = _time_loops(early) if early is not None and is_timed else None
 
         def finish() -> ir.Module:

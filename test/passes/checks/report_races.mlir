@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --report-races --split-input-file | filecheck %s
 
 // Along the second axis an iteration reads what the one before it writes.
-// CHECK: module attributes {field.races = [{place = {{.*}}, text = "'a' is read here and written by another iteration of the same parallel loop
+// CHECK: module attributes {field.warnings = [{place = {{.*}}, text = "'a' is read here and written by another iteration of the same parallel loop
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "a", element = f32, component_shape = []} : () -> ()
@@ -25,7 +25,7 @@ func.func @along_a_row() {
 
 // An iteration that reads and writes its own element; a serial loop.
 // CHECK: module {
-// CHECK-NOT: field.races
+// CHECK-NOT: field.warnings
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "a", element = f32, component_shape = []} : () -> ()
