@@ -27,9 +27,16 @@ class Matrix(fm.Matrix):
     """
 
     @staticmethod
-    def field(n: int, m: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:
+    def field(
+        n: int,
+        m: int,
+        dtype: TypeLike,
+        shape: Shape | None = None,
+        order: str | None = None,
+        **options: Any,
+    ) -> Any:
         """Declare a field of n×m matrices of a scalar type; see `ti.field`."""
-        return _makers["field"]((n, m), dtype, shape, **options)
+        return _makers["field"]((n, m), dtype, shape, order, **options)
 
     @staticmethod
     def ndarray(n: int, m: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:
@@ -46,9 +53,15 @@ class Vector(Matrix):
     """A vector of n scalars, in kernels and in Python: `ti.Vector([1, 2, 3])`. See `Matrix`."""
 
     @staticmethod
-    def field(n: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:  # type: ignore[override]
+    def field(  # type: ignore[override]
+        n: int,
+        dtype: TypeLike,
+        shape: Shape | None = None,
+        order: str | None = None,
+        **options: Any,
+    ) -> Any:
         """Declare a field of vectors of n entries of a scalar type; see `ti.field`."""
-        return _makers["field"]((n,), dtype, shape, **options)
+        return _makers["field"]((n,), dtype, shape, order, **options)
 
     @staticmethod
     def ndarray(n: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:  # type: ignore[override]

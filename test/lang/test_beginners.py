@@ -183,6 +183,8 @@ MISTAKES = {
     ),
     "zero vector": (kernel("a = ti.Vector.zero(3)"), r"ti.Vector.zero\(dt, n, m=None\): missing"),
     "extents one by one": ("ti.field(ti.f32, 3, 3)", r"shape=\(3, 3\)"),
+    "extents of vectors": ("ti.Vector.field(2, ti.f32, 3, 4)", r"shape=\(3, 4\)"),
+    "extents of matrices": ("ti.Matrix.field(2, 2, ti.f32, 3, 4)", r"shape=\(3, 4\)"),
     "ndarray of values": ("ti.ndarray(np.zeros((3, 3)))", r"a.from_numpy\(...\) gives it values"),
     "method without self": (
         "class A:\n    @ti.kernel\n    def k(): pass\nA().k()",
