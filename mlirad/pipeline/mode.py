@@ -25,13 +25,15 @@ class Check(Enum):
 
 class Mode(msgspec.Struct, frozen=True, cache_hash=True):
     """Primal, reverse, or a check; with tangents, which `constant` code sets to zero. A primal that
-    `clears` sets derivatives of what it deactivates to zero: nothing else does."""
+    `clears` sets derivatives of what it deactivates to zero: nothing else does. A reverse that
+    `loads_stored` takes values from where the launch has stored them."""
 
     kind: Kind = Kind.PRIMAL
     tangents: int = 0
     is_constant: bool = False
     checks: frozenset[Check] = frozenset()
     clears: bool = False
+    loads_stored: bool = False
 
     @property
     def is_reverse(self) -> bool:
@@ -69,6 +71,7 @@ VALIDATION = Mode(checks=frozenset({Check.ACCESS}))
 ANOMALY = Mode(checks=frozenset({Check.FINITE}))
 VALIDATION_ANOMALY = Mode(checks=frozenset({Check.ACCESS, Check.FINITE}))
 ANOMALY_REVERSE = Mode(Kind.REVERSE, checks=frozenset({Check.FINITE}))
+STORED_REVERSE = Mode(Kind.REVERSE, loads_stored=True)
 
 _NAMED = {
     "primal": PRIMAL,
@@ -78,6 +81,7 @@ _NAMED = {
     "anomaly": ANOMALY,
     "validation-anomaly": VALIDATION_ANOMALY,
     "anomaly-reverse": ANOMALY_REVERSE,
+    "stored-reverse": STORED_REVERSE,
     "collisions": COLLISIONS,
     "collisions-tangents": TANGENT_COLLISIONS,
 }

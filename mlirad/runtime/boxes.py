@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
 KnownBox = tuple[tuple[int, int], ...]
+WHOLE: Box = ()  # of an array of any rank
 
 
 def meet(left: Box, right: Box) -> bool:
@@ -144,6 +145,14 @@ def hull(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds some boxes."""
     axes = [[*zip(*spans)] for spans in zip(*boxes)]
     return tuple([(_outermost(lows, min), _outermost(highs, max)) for lows, highs in axes])
+
+
+def joined_boxes(boxes: Iterable[tuple[str, Box]]) -> dict[str, Box]:
+    """Return the hulls of the boxes of each array."""
+    hulls: dict[str, Box] = {}
+    for array, box in boxes:
+        hulls[array] = hull([hulls[array], box]) if array in hulls else box
+    return hulls
 
 
 def _outermost(ends: Sequence[int | None], choose: Callable[[Sequence[int]], int]) -> int | None:

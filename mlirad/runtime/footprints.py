@@ -61,6 +61,7 @@ class Footprints(msgspec.Struct, frozen=True):
     needed: tuple[Footprint, ...]
     active: tuple[Footprint, ...]  # reads of array arguments through which derivatives pass
     written: tuple[Footprint, ...]
+    stored: tuple[Footprint, ...]  # writes of values that the reverse may load
     redone: Mapping[str | int, str]  # arrays that the reverse wants as before the launch, and why
     flows: Flows  # between arrays, and to results
 
@@ -189,7 +190,7 @@ def _merge_run(run: list[Footprint], first: Footprint, k: int) -> Footprint:
 def read_footprints(module: ir.Module, name: str) -> Footprints:
     """The footprints and verdicts noted on a kernel by `mark-footprints` and
     `check-access-rules`."""
-    groups = _by_access(module, "field.footprints", ("needed", "active", "written"))
+    groups = _by_access(module, "field.footprints", ("needed", "active", "written", "stored"))
     redone: dict[str | int, str] = {}
     for op in module.body.operations:
         if (
@@ -199,8 +200,8 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
             arrays = map(_array, ir.ArrayAttr(op.attributes["grad.redone"]))
             verdicts = map(ir.StringAttr, ir.ArrayAttr(op.attributes["grad.verdicts"]))
             redone = {array: verdict.value for array, verdict in zip(arrays, verdicts)}
-    needed, active, written = map(_merge, groups)
-    return Footprints(needed, active, written, redone, read_flows(module))
+    needed, active, written, stored = map(_merge, groups)
+    return Footprints(needed, active, written, stored, redone, read_flows(module))
 
 
 def read_accesses(module: ir.Module) -> Accesses:

@@ -8,7 +8,7 @@ from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.trips import most_trips
 from mlirad.bindings import ir
-from mlirad.dialect import grad
+from mlirad.dialect import field, grad
 from mlirad.dialect.field import makes_array
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
@@ -57,9 +57,19 @@ class Recompute:
                 self._node(node, level, env)
 
     def _wants(self, values: Sequence[int], level: int) -> bool:
-        return any((v, level) in self.needed.keys for v in values)
+        """Return whether values are to be computed anew."""
+        return any((v, level) in self.needed.keys and v not in self.needed.stored for v in values)
+
+    def _load_stored(self, node: Node, level: int, env: Environment) -> None:
+        """Load the results of a node that the launch has stored."""
+        for value in node.results:
+            if value in self.needed.stored and (value, level) in self.needed.keys:
+                store = self.needed.stored[value]
+                indices = [env[index] for index in store.indices]
+                env[value] = field.load(env[store.array_value], indices)
 
     def _node(self, node: Node, level: int, env: Environment) -> None:
+        self._load_stored(node, level, env)
         runs_reversed = level == node.block.depth + 1
         redone = self.needed.is_redone(node, level)
         fills = (node, level) in self.needed.runs

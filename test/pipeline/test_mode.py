@@ -12,6 +12,7 @@ NAMES = (
     "anomaly",
     "validation-anomaly",
     "anomaly-reverse",
+    "stored-reverse",
     "collisions",
     "collisions-tangents",
     "forward",

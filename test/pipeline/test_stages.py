@@ -31,6 +31,7 @@ MODES = (
     "validation-anomaly",
     "reverse",
     "anomaly-reverse",
+    "stored-reverse",
     "forward2",
     "constant",
     "forward-reverse",

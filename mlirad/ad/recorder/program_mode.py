@@ -154,7 +154,7 @@ class ProgramMode(RecordingMode):
                 adjoints = [] if adjoint is None else [self.program.fields[adjoint].elements]
                 box = box_of(elements, None)
                 saved = ledger.versions.before_write(name, elements, box, place)
-                ledger.add(HostWrite(elements, adjoints, box, saved))
+                ledger.add(HostWrite(elements, adjoints, box, saved, name))
 
     def result(self, launch: Launch) -> None:
         warn_of_carried_result(self.ledger, launch)
@@ -181,7 +181,7 @@ class ProgramMode(RecordingMode):
         saved = ledger.versions.before_write(key, elements, touched, place)
         beside = order.host_write(target, index, hidden)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
-        ledger.add(HostWrite(elements, adjoints, box, saved, sparse))
+        ledger.add(HostWrite(elements, adjoints, box, saved, key, sparse))
         for name, cells in activities_of(target) if sparse is not None else ():
             ledger.versions.need(name, cells, place)
 
@@ -190,7 +190,7 @@ class ProgramMode(RecordingMode):
         for key, cells in activities_of(target):
             box = box_of(cells, None)
             saved = self.ledger.versions.before_write(key, cells, box, place)
-            self.ledger.entries.append(HostWrite(cells, (), box, saved))
+            self.ledger.entries.append(HostWrite(cells, (), box, saved, key))
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what a copy is about to overwrite, and note where its derivative goes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from contextlib import nullcontext
 
 import msgspec
@@ -11,13 +11,13 @@ import msgspec
 from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.target_memory import box_of, clear_written, index_of_copy, sparse_memory
-from mlirad.ad.recording.versions import Version
+from mlirad.ad.recording.versions import Key, Version
 from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall
-from mlirad.runtime.boxes import Box
+from mlirad.runtime.boxes import WHOLE, Box, joined_boxes
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow, Footprints
@@ -73,6 +73,11 @@ class Entry(ABC):
         """Return whether a launch of it may write to an array, as flows name it."""
         return any(flow.target == array for flow in self.flows())
 
+    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box] | None:
+        """Return what it writes of some fields with gradients, at most; None if that is not
+        known."""
+        return None
+
 
 class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     """A launch, with the arrays that its reverse is passed, and what it overwrote of what earlier
@@ -85,17 +90,21 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     named: Sequence[Hashable] = ()  # what stands for them in flows
     # that iterations of its parallel loops do not meet, where that was not known before
     is_checked: bool = False
+    # whether fields hold what the launch stored, so that its reverse may load that
+    holds_stored: bool = False
 
     def flows(self) -> Sequence[Flow]:
         flows = self.derivative.footprints.flows.between
         return named_flows(flows, self.launch.variant, self.named)
 
     def reverse(self) -> None:
-        launch = self.launch
+        launch, derivative = self.launch, self.derivative
+        if self.holds_stored and derivative.stored is not None:
+            derivative = derivative.stored
         if not self.is_checked:
-            launch.variant.check(self.derivative.check, launch.values, launch.arrays)
+            launch.variant.check(derivative.check, launch.values, launch.arrays)
             self.is_checked = True
-        launch.variant.reverse(self.derivative, launch.values, launch.arrays)
+        launch.variant.reverse(derivative, launch.values, launch.arrays)
 
     def move(self, outer_adjoints: OuterAdjoints) -> None:
         variant = outer_adjoints.variant(self.launch.variant)
@@ -105,6 +114,13 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
 
     def may_write(self, array: Hashable) -> bool:
         return bool(self.written_boxes(array))
+
+    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+        return joined_boxes(
+            (access.array, access.box(self.launch.values))
+            for access in self.derivative.footprints.written
+            if isinstance(access.array, str) and access.array in symbols
+        )
 
     def written_boxes(self, array: Hashable) -> list[Box]:
         """Return what it writes of an array, as flows name it."""
@@ -134,6 +150,7 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     adjoints: Sequence[Elements]  # and what else is about the elements that were written over
     box: Box
     saved: list[Version]
+    key: Key  # of the field or array
     sparse: FieldMemory | None = None  # of a field of which it sets the active elements only
     written: Values | Kept | None = None  # once it is done, where the tape is asked for it
 
@@ -143,6 +160,9 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
 
     def move(self, outer_adjoints: OuterAdjoints) -> None:
         self.adjoints = [outer_adjoints.elements(adjoint) for adjoint in self.adjoints]
+
+    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+        return {self.key: WHOLE} if isinstance(self.key, str) else {}
 
     def note_written(self) -> None:
         """Keep what was written."""
@@ -187,6 +207,9 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
             elements, box = sent.find_memory().elements, box_of(copy.elements, index)
             clear_written([elements], box, sparse_memory(self.target, index))
 
+    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+        return {self.target.symbol: WHOLE}
+
     def _derivative(self, field: Field, kind: DerivativeKind) -> Field:
         return field.derivative(
             kind if self.outer_adjoints is None else self.outer_adjoints.kind(field, kind)
@@ -211,6 +234,9 @@ class ConstantLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
 
     def may_write(self, array: Hashable) -> bool:
         return True
+
+    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+        return {}
 
     def __str__(self) -> str:
         return f"kernel '{self.launch.variant.kernel.name}'"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall, rows_of
 from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.stored_values import note_stored
 from mlirad.ad.recording.versions import Key, Version, Versions, WayBack
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
@@ -87,6 +88,7 @@ class KeepAll(Keeper):
         return Versions(self.program, self.rules, self.order.beside)
 
     def reverse(self, entries: Sequence[Entry]) -> None:
+        note_stored(entries)
         way = WayBack((version for entry in entries for version in entry.saved), self.program)
         try:
             sweep(entries, way.give_back)

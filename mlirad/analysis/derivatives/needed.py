@@ -9,6 +9,9 @@ around a value run reversed: the key of a need is (value, reversed blocks).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from mlirad.analysis.derivatives.activity import Activity, stack_of
 from mlirad.analysis.derivatives.kept_values import stacks
 from mlirad.analysis.derivatives.redone import base_depth, find_redone, reads_what_it_writes
@@ -46,6 +49,8 @@ class NeededValues:
     `runs` are the nodes that fill, and free, stacks of an earlier reverse, with the reversed blocks
     around them where they do.
 
+    `stored` are values that the reverse loads from where the launch has stored them.
+
     `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the
     function): the reverse does them again and undoes them, so that memory moves back with it (see
     `sweeps/undo.py`). So it is for loops that read what they overwrite; `steady` are the other ones
@@ -53,9 +58,13 @@ class NeededValues:
     """
 
     def __init__(
-        self, graph: Graph, activity: Activity, arrays: frozenset[Array] = frozenset()
+        self,
+        graph: Graph,
+        activity: Activity,
+        arrays: frozenset[Array] = frozenset(),
+        stored: Mapping[int, Node] = MappingProxyType({}),
     ) -> None:
-        self.graph, self.activity, self.arrays = graph, activity, arrays
+        self.graph, self.activity, self.arrays, self.stored = graph, activity, arrays, stored
         self._stacks = stacks(graph)
         self.work = find_work(graph, activity)
         self.redone = find_redone(graph, arrays)
@@ -174,6 +183,10 @@ class NeededValues:
 
     def _close_result(self, node: Node, value: int, level: int) -> None:
         reason = self.reasons.get(value)
+        if value in self.stored:
+            for operand in self.stored[value].operands[1:]:
+                self._need(operand, level, reason)
+            return
         if node.blocks:
             self._need_control(node, level, reason)
             self._need_sources(node, value, level, reason)

@@ -21,6 +21,7 @@ from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.marks.rounding import DERIVATIVE, EXACT, mark_unmarked
+from mlirad.ir.marks.stored import marked_stores
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.signature import adjoint_label, label_parameters, parameter_attributes
 from mlirad.ir.structured import is_parallel, is_serial_loop
@@ -31,21 +32,26 @@ from mlirad.sweeps.reverse import Reverse
 REQUIRES = (*KERNELS, differentiable_in_reverse)
 
 
-def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
+def differentiate_reverse(
+    module: ir.Operation, *, again: bool = False, stored: bool = False
+) -> None:
     """Replace every public function by its reverse.
 
     With `again` it may be differentiated itself, and keeps its derivatives where an adjoint is 0.
+    With `stored` it loads what `mark-stored-values` has marked, and fields have to hold what the
+    launch stored there.
     """
     for function in functions(module):
         if not is_private(function):
-            _differentiate(module, function, again)
+            _differentiate(module, function, again, stored)
 
 
-def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) -> None:
+def _differentiate(module: ir.Operation, function: ir.Operation, again: bool, stored: bool) -> None:
     mark_unmarked(function.regions[0], EXACT)
     graph = Graph(function)
     activity = Activity(module, function, graph)
-    needed = NeededValues(graph, activity, redone_arrays(function, graph))
+    loaded = marked_stores(graph) if stored else {}
+    needed = NeededValues(graph, activity, redone_arrays(function, graph), loaded)
     inputs = [graph.values[v].type for v in graph.body.arguments]
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
     types = inputs + [graph.values[v].type for v in extra]

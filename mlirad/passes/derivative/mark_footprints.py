@@ -1,10 +1,11 @@
 """Note on every public function which elements it writes, and which its reverse reads.
 
 `field.footprints` holds one dictionary an access: the array (a symbol, or the number of an
-argument), `access` ("needed", "written", or "active" for reads of array arguments that carry a
-derivative), the place in the source, and `box`, for each axis the low and the high bound as
+argument), `access`, the place in the source, and `box`, for each axis the low and the high bound as
 `[constant, argument, factor, ...]`; an empty bound is not known. The tape evaluates them with the
-arguments of each launch (docs/gradients.md, 5).
+arguments of each launch (docs/gradients.md, 5). `access` is "needed", "written", "stored" for
+writes whose values the reverse may load, or "active" for reads of array arguments that carry a
+derivative.
 """
 
 from mlirad.analysis.derivatives.activity import Activity
@@ -16,6 +17,7 @@ from mlirad.analysis.races.collisions import Collisions
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.marks.stored import STORED
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
@@ -54,6 +56,9 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
             notes.setdefault(str(note), note)
         if is_write(node):
             note = access_note(graph, node, "written")
+            notes.setdefault(str(note), note)
+        if STORED in node.op.attributes:
+            note = access_note(graph, node, "stored")
             notes.setdefault(str(note), note)
     return list(notes.values())
 

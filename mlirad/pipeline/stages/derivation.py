@@ -16,7 +16,7 @@ NORMALISE_REVERSE = NORMALISE.replace("lower-block-loops", "lower-block-loops{of
 _IN_THREADS = "lower-block-loops{threads=true}"
 _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
-    "mark-footprints,mark-flows"
+    "mark-stored-values,mark-footprints,mark-flows"
 )
 _REVERSE = "differentiate-reverse{option},canonicalize{{top-down=false}},cse,track-choices"
 # of a reverse that is differentiated as a kernel is
@@ -54,7 +54,8 @@ def derivation(
     forward = [_FORWARD.format(tangents=mode.tangents, constant=constant)] * (mode.tangents > 0)
     stored = _STORE * store + _TIDY
     if mode.is_reverse:
-        backward = _REVERSE.format(option="{again=true}" * (mode.tangents > 0))
+        option = "{stored=true}" if mode.loads_stored else "{again=true}" * (mode.tangents > 0)
+        backward = _REVERSE.format(option=option)
         derived = ",".join([backward, *forward, stored, *finite])
         return [
             Stage("normal", NORMALISE_REVERSE),

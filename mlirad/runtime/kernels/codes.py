@@ -13,7 +13,7 @@ import msgspec
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
-from mlirad.pipeline.mode import CLEARING, PRIMAL, Mode
+from mlirad.pipeline.mode import CLEARING, PRIMAL, REVERSE, STORED_REVERSE, Mode
 from mlirad.runtime.executor.executor import Addressable, Code, Origin, PassedArray
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernels.kernel_ir import KernelIR, LoweredMode
@@ -30,6 +30,8 @@ class Derivative:
 
     def __init__(self, codes: Codes, mode: Mode, footprints: Footprints) -> None:
         self._codes, self._mode, self.footprints = codes, mode, footprints
+        # the reverse that loads what the launch has stored, while there is one for these gradients
+        self.stored: Derivative | None = None
         self._code: Code | None = None
         self._check: Code | None = None
 
@@ -171,12 +173,15 @@ class Codes:
 
     @in_turn
     def _find_derivative(self, mode: Mode) -> Derivative:
+        preferred = _preferred(mode, self.stages, self._notes)
         if mode not in self.compiled and mode not in self._may_collide:  # of which it was known
-            self._lowered[mode] = self._lower(mode)
-            self._may_collide[mode] = self._lowered[mode].may_collide
+            self._lowered[preferred] = self._lower(preferred)
+            self._may_collide[mode] = self._lowered[preferred].may_collide
         derivative = self._derivatives.get(mode)
         if derivative is None:
             derivative = self._derivatives[mode] = Derivative(self, mode, self._notes.footprints())
+            if preferred != mode:
+                derivative.stored = Derivative(self, preferred, derivative.footprints)
             self._unfinished.add(derivative)
         return derivative
 
@@ -185,6 +190,7 @@ class Codes:
         """Make the code of all reverses that were asked for."""
         for derivative in [] if self.is_stale else list(self._unfinished):
             derivative.finish()
+            derivative.stored = None  # it was never made, and would be for other gradients
         self._unfinished.clear()
 
     @in_turn
@@ -244,6 +250,12 @@ class Codes:
         for results in (self.compiled, self._derivatives, self._lowered, self._reached):
             for mode in [mode for mode in results if are_wrong(mode)]:
                 del results[mode]
+
+
+def _preferred(mode: Mode, stages: KernelIR, notes: Notes) -> Mode:
+    """The mode of a reverse if fields hold what the launch has stored."""
+    is_first = mode == REVERSE and not stages.kernel.is_reverse
+    return STORED_REVERSE if is_first and notes.footprints().stored else mode
 
 
 class UnrecordedLaunches:

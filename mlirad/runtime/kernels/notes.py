@@ -71,7 +71,7 @@ class Notes:
         needed = tuple([footprint for footprint in read if footprint.array in arrays])
         sources = {source for flow in self.flows().between for source in flow.sources}
         active = [o for o in needed if isinstance(o.array, int) and o.array in sources]
-        return Footprints(needed, tuple(active), accesses.written, {}, self.flows())
+        return Footprints(needed, tuple(active), accesses.written, (), {}, self.flows())
 
     def flows(self) -> Flows:
         """Return the arrays that pass derivatives to others, and to results, also if there is no

@@ -1,0 +1,5 @@
+"""See the package."""
+
+from programs.stored_values import main
+
+main()
