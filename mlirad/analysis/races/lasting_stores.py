@@ -9,50 +9,46 @@ reverse without stored values then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from math import prod
 
-from mlirad.analysis.derivatives.activity import Activity
 from mlirad.analysis.derivatives.needed import NeededValues
 from mlirad.analysis.races.overwrite import Overwrites
 from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
 from mlirad.dialect.field import StoreOp, is_load, is_write
 from mlirad.dialect.grad import AllocOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.marks.stored import STORED
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import is_for
-from mlirad.ir.walk import Array
+from mlirad.ir.walk import Array, owner_operation
 
 LEAST = 32  # operations that a load has to spare
 
 
-def find_stores(
-    graph: Graph, activity: Activity, redone: frozenset[Array], sparse: frozenset[Array]
-) -> list[Node]:
+def find_stores(needed: NeededValues, sparse: Set[Array]) -> list[Node]:
     """The stores whose values a reverse should load, because they take long to compute, in the
-    order of these. Fields that are `redone` or `sparse` do not keep what was stored."""
-    nodes = list(graph.nodes())
+    order of these. Fields that are redone or `sparse` do not keep what was stored."""
+    graph, activity, redone = needed.graph, needed.activity, needed.arrays
+    nodes, values = list(graph.nodes()), {value for value, _ in needed.keys}
     stores = [
         node
         for node in nodes
         if StoreOp.holds(node)
+        and node.operands[0] in values
         and node.array in activity.adjoint
         and isinstance(node.array, str)
-        and node.array not in redone | sparse
-        and late_indices(graph, node) is not None
+        and node.array not in redone
+        and node.array not in sparse
+        and _late_indices(graph, node) is not None
         and _work(_slice(graph, node.operands[0]), node) >= LEAST
     ]
     if not stores or any(map(AllocOp.holds, nodes)):
         return []
-    needed = NeededValues(graph, activity, redone)
-    values = {value for value, _ in needed.keys}
     overwrites = Overwrites(graph)
-    lasting = {
-        store.operands[0]: store
-        for store in stores
-        if store.operands[0] in values and _lasts(overwrites, store, nodes)
-    }
+    lasting = {store.operands[0]: store for store in stores if _lasts(overwrites, store, nodes)}
     spared = {value for value, _ in NeededValues(graph, activity, redone, lasting).keys}
     return [
         store
@@ -83,7 +79,16 @@ def _unneeded(graph: Graph, values: set[int], spared: set[int], value: int) -> I
             yield node
 
 
-def late_indices(graph: Graph, store: Node) -> list[Node] | None:
+def mark_stores(stores: Sequence[Node], graph: Graph) -> None:
+    """Mark stores, and compute their indices in front of the values, where these are loaded."""
+    for store in reversed(stores):  # an index may be of several: the first is last
+        store.op.attributes[STORED] = ir.UnitAttr.get()
+        value = owner_operation(graph.values[store.operands[0]])
+        for node in _late_indices(graph, store) or ():
+            node.op.move_before(value)
+
+
+def _late_indices(graph: Graph, store: Node) -> list[Node] | None:
     """The nodes between a stored value and its store that compute the indices, in order; None if
     the value is not in the block of the store, or if they cannot move in front of it."""
     value = graph.defined[store.operands[0]]

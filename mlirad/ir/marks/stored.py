@@ -6,5 +6,5 @@ STORED = "grad.stored"
 
 
 def marked_stores(graph: Graph) -> dict[int, Node]:
-    """The stores that `mark-stored-values` has found, by their values."""
+    """The stores that `mark-footprints` has found, by their values."""
     return {node.operands[0]: node for node in graph.nodes() if STORED in node.op.attributes}

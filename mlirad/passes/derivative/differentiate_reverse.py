@@ -38,7 +38,7 @@ def differentiate_reverse(
     """Replace every public function by its reverse.
 
     With `again` it may be differentiated itself, and keeps its derivatives where an adjoint is 0.
-    With `stored` it loads what `mark-stored-values` has marked, and fields have to hold what the
+    With `stored` it loads what `mark-footprints` has marked, and fields have to hold what the
     launch stored there.
     """
     for function in functions(module):

@@ -14,10 +14,11 @@ from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.footprints.access_notes import access_note
 from mlirad.analysis.footprints.footprint import is_named
 from mlirad.analysis.races.collisions import Collisions
+from mlirad.analysis.races.lasting_stores import find_stores, mark_stores
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_write
+from mlirad.dialect.field_layout import layouts
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.marks.stored import STORED
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
@@ -26,7 +27,7 @@ REQUIRES = KERNELS
 
 def mark_footprints(module: ir.Operation) -> None:
     """Note on each public function the boxes that it writes, and those of reads that its reverse
-    needs."""
+    needs. Mark the stores whose values the reverse may load."""
     for function in functions(module):
         if not is_private(function):
             notes = _notes(module, function)
@@ -37,6 +38,8 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     graph = Graph(function)
     activity = Activity(module, function, graph)
     needed = NeededValues(graph, activity, redone_arrays(function, graph))
+    sparse = {name for name, layout in layouts(module).items() if layout.activities}
+    stores = find_stores(needed, sparse)
     values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
@@ -57,9 +60,10 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
         if is_write(node):
             note = access_note(graph, node, "written")
             notes.setdefault(str(note), note)
-        if STORED in node.op.attributes:
+        if node in stores:
             note = access_note(graph, node, "stored")
             notes.setdefault(str(note), note)
+    mark_stores(stores, graph)
     return list(notes.values())
 
 

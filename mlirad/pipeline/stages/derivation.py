@@ -16,7 +16,7 @@ NORMALISE_REVERSE = NORMALISE.replace("lower-block-loops", "lower-block-loops{of
 _IN_THREADS = "lower-block-loops{threads=true}"
 _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
-    "mark-stored-values,mark-footprints,mark-flows"
+    "mark-footprints,mark-flows"
 )
 _REVERSE = "differentiate-reverse{option},canonicalize{{top-down=false}},cse,track-choices"
 # of a reverse that is differentiated as a kernel is

@@ -1,4 +1,4 @@
-// RUN: mlirad-opt %s --split-input-file --mark-stored-values | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --mark-footprints | filecheck %s
 
 // A sum of 16 products: the reverse of tanh needs its result. The index is computed in front.
 // CHECK-LABEL: func.func @found
