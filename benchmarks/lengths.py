@@ -115,7 +115,7 @@ def _passes_timed() -> Iterator[Times]:
     """Note the processor time of every run of passes, and of LLVM."""
     times: Times = {}
     started = [0.0]
-    compile_pipeline, make_code = runner.compile_pipeline, machine_code._compiled
+    compile_pipeline, make_code = runner.compile_pipeline, machine_code._compile
 
     def begin(name: str, op: object) -> None:
         started[0] = time.process_time()
@@ -134,11 +134,11 @@ def _passes_timed() -> Iterator[Times]:
         end(LLVM, None)
         return made
 
-    runner.compile_pipeline, machine_code._compiled = watched, timed
+    runner.compile_pipeline, machine_code._compile = watched, timed
     try:
         yield times
     finally:
-        runner.compile_pipeline, machine_code._compiled = compile_pipeline, make_code
+        runner.compile_pipeline, machine_code._compile = compile_pipeline, make_code
 
 
 def _passes(times: Times) -> list[str]:
