@@ -213,10 +213,17 @@ class KernelIR:
     # What changes.
 
     def assume_infinite(self, symbols: frozenset[str]) -> bool:
-        """Have reverses made for fields that may hold infinities; whether that is new."""
+        """Have reverses made for fields that may hold infinities; whether that is new.
+
+        Of the marks, only those of poles depend on these fields.
+        """
         if symbols == self.infinite:
             return False
-        self.infinite, self._marked, self._marked_notes = symbols, None, None
+        self.infinite, self._marked_notes = symbols, None
+        if self._marked is not None:
+            with context():
+                mark_infinite(self._marked.operation, symbols)
+                run_pipeline(self._marked.operation, "builtin.module(mark-poles)")
         return True
 
     def declare_trees_anew(self) -> None:
