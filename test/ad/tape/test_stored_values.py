@@ -209,6 +209,18 @@ def test_several_reverses_and_python_in_between() -> None:
         tape.grad({layer.loss: 1.0})
 
 
+def _adjoint_of_start(start: np.ndarray, steps: int) -> np.ndarray:
+    """The gradient of the sum of squares after steps `h = tanh(h + coupling h)`."""
+    coupling = 0.01 + 0.001 * np.add.outer(np.arange(COUNT), np.arange(COUNT)) + np.eye(COUNT)
+    states = [start]
+    for _ in range(steps):
+        states.append(np.tanh(coupling @ states[-1]))
+    adjoint = 2.0 * states[-1]
+    for state in states[:0:-1]:
+        adjoint = coupling.T @ (adjoint * (1.0 - state**2))
+    return adjoint
+
+
 @pytest.mark.usefixtures("start")
 def test_a_field_indexed_by_time() -> None:
     """Each launch stores a row of its own: later launches leave it alone."""
@@ -236,14 +248,7 @@ def test_a_field_indexed_by_time() -> None:
         for t in range(steps):
             step(t)
         add()
-    coupling = 0.01 + 0.001 * np.add.outer(np.arange(COUNT), np.arange(COUNT)) + np.eye(COUNT)
-    states = [start]
-    for _ in range(steps):
-        states.append(np.tanh(coupling @ states[-1]))
-    adjoint = 2.0 * states[-1]
-    for state in states[:0:-1]:
-        adjoint = coupling.T @ (adjoint * (1.0 - state**2))
-    assert h.grad.to_numpy()[0] == pytest.approx(adjoint, rel=1e-12)
+    assert h.grad.to_numpy()[0] == pytest.approx(_adjoint_of_start(start, steps), rel=1e-12)
     assert loaded(tape) == [True] * steps
 
 
@@ -280,14 +285,7 @@ def test_two_fields_in_turn() -> None:
         for t in range(steps):
             step(fields[t % 2], fields[(t + 1) % 2])
         add(fields[steps % 2])
-    coupling = 0.01 + 0.001 * np.add.outer(np.arange(COUNT), np.arange(COUNT)) + np.eye(COUNT)
-    states = [values]
-    for _ in range(steps):
-        states.append(np.tanh(coupling @ states[-1]))
-    adjoint = 2.0 * states[-1]
-    for state in states[:0:-1]:
-        adjoint = coupling.T @ (adjoint * (1.0 - state**2))
-    assert x.grad.to_numpy() == pytest.approx(adjoint, rel=1e-12)
+    assert x.grad.to_numpy() == pytest.approx(_adjoint_of_start(values, steps), rel=1e-12)
     assert loaded(tape) == [False] * (steps - 2) + [True] * 2
 
 
