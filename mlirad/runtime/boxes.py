@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
 KnownBox = tuple[tuple[int, int], ...]
@@ -145,14 +145,6 @@ def hull(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds some boxes."""
     axes = [[*zip(*spans)] for spans in zip(*boxes)]
     return tuple([(_outermost(lows, min), _outermost(highs, max)) for lows, highs in axes])
-
-
-def joined_boxes(boxes: Iterable[tuple[str, Box]]) -> dict[str, Box]:
-    """Return the hulls of the boxes of each array."""
-    hulls: dict[str, Box] = {}
-    for array, box in boxes:
-        hulls[array] = hull([hulls[array], box]) if array in hulls else box
-    return hulls
 
 
 def _outermost(ends: Sequence[int | None], choose: Callable[[Sequence[int]], int]) -> int | None:

@@ -17,7 +17,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.recorder import FunctionCall
-from mlirad.runtime.boxes import WHOLE, Box, joined_boxes
+from mlirad.runtime.boxes import WHOLE, Box, hull
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow, Footprints
@@ -73,9 +73,9 @@ class Entry(ABC):
         """Return whether a launch of it may write to an array, as flows name it."""
         return any(flow.target == array for flow in self.flows())
 
-    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box] | None:
-        """Return what it writes of some fields with gradients, at most; None if that is not
-        known."""
+    def written_hulls(self, symbols: Set[str]) -> Mapping[str, Box] | None:
+        """Return a box around what it writes of each of some fields with gradients; None if that
+        is not known."""
         return None
 
 
@@ -115,12 +115,9 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     def may_write(self, array: Hashable) -> bool:
         return bool(self.written_boxes(array))
 
-    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
-        return joined_boxes(
-            (access.array, access.box(self.launch.values))
-            for access in self.derivative.footprints.written
-            if isinstance(access.array, str) and access.array in symbols
-        )
+    def written_hulls(self, symbols: Set[str]) -> Mapping[str, Box]:
+        boxes = {symbol: self.written_boxes(symbol) for symbol in symbols}
+        return {symbol: hull(written) for symbol, written in boxes.items() if written}
 
     def written_boxes(self, array: Hashable) -> list[Box]:
         """Return what it writes of an array, as flows name it."""
@@ -161,7 +158,7 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     def move(self, outer_adjoints: OuterAdjoints) -> None:
         self.adjoints = [outer_adjoints.elements(adjoint) for adjoint in self.adjoints]
 
-    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+    def written_hulls(self, symbols: Set[str]) -> Mapping[str, Box]:
         return {self.key: WHOLE} if isinstance(self.key, str) else {}
 
     def note_written(self) -> None:
@@ -207,7 +204,7 @@ class HostCopy(Entry, msgspec.Struct, metaclass=AbstractStruct):
             elements, box = sent.find_memory().elements, box_of(copy.elements, index)
             clear_written([elements], box, sparse_memory(self.target, index))
 
-    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+    def written_hulls(self, symbols: Set[str]) -> Mapping[str, Box]:
         return {self.target.symbol: WHOLE}
 
     def _derivative(self, field: Field, kind: DerivativeKind) -> Field:
@@ -235,7 +232,7 @@ class ConstantLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
     def may_write(self, array: Hashable) -> bool:
         return True
 
-    def boxes_written(self, symbols: Set[str]) -> Mapping[str, Box]:
+    def written_hulls(self, symbols: Set[str]) -> Mapping[str, Box]:
         return {}
 
     def __str__(self) -> str:

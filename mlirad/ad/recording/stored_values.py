@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.ad.recording.entries import Entry, RecordedLaunch
-from mlirad.runtime.boxes import Box, joined_boxes, meet
+from mlirad.runtime.boxes import Box, hull, meet
 from mlirad.runtime.footprints import Footprint
 
 
@@ -28,11 +28,12 @@ def note_stored(entries: Sequence[Entry]) -> None:
             accesses = stored.get(entry.derivative, ())
             values = entry.launch.values
             entry.holds_stored = later is not None and not _meet_any(accesses, values, later)
-        boxes = entry.boxes_written(symbols)
-        if later is None or boxes is None:
+        written = entry.written_hulls(symbols)
+        if later is None or written is None:
             later = None
         else:
-            later = joined_boxes([*later.items(), *boxes.items()])
+            for symbol, box in written.items():
+                later[symbol] = hull([later[symbol], box]) if symbol in later else box
 
 
 def _meet_any(

@@ -60,12 +60,13 @@ def check_index_ranges(module: ir.Operation) -> None:
 
 def _check(op: ir.Operation, root: Array, indices: list[ir.Value], sums: _Sums) -> Message | None:
     loops = _loops_around(op)
-    if loops is None:
+    ranges = None if loops is None else sums.ranges_of(loops)
+    if loops is None or ranges is None:
         return None
     extents = array_of(split_access(op)[0].type)[1]
     for axis, (index, extent) in enumerate(zip(indices, extents)):
         size: Sum = number(extent) if extent >= 0 else unknown((root, axis))
-        problem = _problem(sums.ends_of(index, loops), size)
+        problem = _problem(sums.ends_of(index, ranges), size)
         if problem is not None:
             described = f"axis {axis} has {extent} elements" if extent >= 0 else f"axis {axis}"
             end = f"the indices of this loop go {problem} of {shown_array(root)} ({described})"
@@ -113,23 +114,20 @@ class _Sums:
     def __init__(self) -> None:
         self._forms = LinearForms()
 
-    def ends_of(self, index: ir.Value, loops: list[ir.Operation]) -> Ends:
-        """The ends of an index in all iterations of the loops around it. They are unknown if the
-        bounds of a loop are computed within another, where they may leave no iterations."""
+    def ranges_of(self, loops: list[ir.Operation]) -> dict[Name, Ends] | None:
+        """The ranges of the indices of loops around one another; None if the bounds of one are
+        computed within another, where they may leave no iterations."""
         ranges: dict[Name, Ends] = {}
         for loop in loops:
             if any(self._is_computed_in(loops[-1], value) for b in bounds_of(loop) for value in b):
-                return Ends(None, None)
+                return None
             ranges |= zip(loop.regions[0].blocks[0].arguments, map(self._range, bounds_of(loop)))
+        return ranges
+
+    def ends_of(self, index: ir.Value, ranges: dict[Name, Ends]) -> Ends:
+        """The ends of an index where the indices of loops have ranges."""
         form = self._sum(index)
-        low: Sum | None = number(form.constant)
-        high = low
-        for name, factor in form.terms:
-            least, greatest = ranges.get(name, Ends(unknown(name), unknown(name)))
-            if factor < 0:
-                least, greatest = greatest, least
-            low, high = _plus(low, least, factor), _plus(high, greatest, factor)
-        return Ends(low, high)
+        return Ends(_end(form, ranges, upper=False), _end(form, ranges, upper=True))
 
     def _is_computed_in(self, loop: ir.Operation, value: ir.Value) -> bool:
         names = self._sum(value).names
@@ -147,7 +145,7 @@ class _Sums:
 
     def _sum(self, value: ir.Value) -> Sum:
         form = self._forms.form_of(value)
-        return Linear(frozenset((_name(leaf), k) for leaf, k in form.terms), form.constant)
+        return form.substitute({leaf: unknown(_name(leaf)) for leaf in form.names})
 
 
 def _name(leaf: ir.Value) -> Name:
@@ -157,5 +155,12 @@ def _name(leaf: ir.Value) -> Name:
     return array_root(op.operands[0]), ir.IntegerAttr(op.attributes["axis"]).value
 
 
-def _plus(total: Sum | None, end: Sum | None, factor: int) -> Sum | None:
-    return None if total is None or end is None else total.plus(end, factor)
+def _end(form: Sum, ranges: dict[Name, Ends], *, upper: bool) -> Sum | None:
+    ends: dict[Name, Sum] = {}
+    for name, factor in form.terms:
+        low, high = ranges.get(name, Ends(unknown(name), unknown(name)))
+        end = high if upper == (factor > 0) else low
+        if end is None:
+            return None
+        ends[name] = end
+    return form.substitute(ends)

@@ -190,7 +190,7 @@ class Codes:
         """Make the code of all reverses that were asked for."""
         for derivative in [] if self.is_stale else list(self._unfinished):
             derivative.finish()
-            derivative.stored = None  # it was never made, and would be for other gradients
+            derivative.stored = None  # made later, it would be for other gradients
         self._unfinished.clear()
 
     @in_turn

@@ -48,6 +48,25 @@ func.func @arrays(%a: !field.array<f32, [-1, -1]>, %v: f32) {
 
 // -----
 
+// An extent that two ops ask for is one number.
+// CHECK: module attributes {field.warnings = [{place = {{.*}}, text = "the indices of this loop go 1 beyond the end of an array argument (axis 0)
+func.func @extents(%a: !field.array<f32, [-1]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = "field.dim"(%a) {axis = 0 : i64} : (!field.array<f32, [-1]>) -> index
+  %m = "field.dim"(%a) {axis = 0 : i64} : (!field.array<f32, [-1]>) -> index
+  scf.for %i = %c0 to %n step %c1 {
+    %nothing = arith.subi %n, %m : index
+    %k = arith.addi %i, %nothing : index
+    "field.store"(%v, %a, %k) : (f32, !field.array<f32, [-1]>, index) -> ()
+    %next = arith.addi %k, %c1 : index
+    "field.store"(%v, %a, %next) : (f32, !field.array<f32, [-1]>, index) -> ()
+  }
+  return
+}
+
+// -----
+
 // A write that certainly happens.
 "snode.root"() ({
   "snode.dense"() ({
