@@ -64,6 +64,34 @@ _CASES: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("is_array", [False, True])
+@pytest.mark.parametrize("place", [0, 5, BLOCK - 1])
+def test_an_element_that_one_thread_replaces_and_all_read(is_array: bool, place: int) -> None:
+    x = ti.ndarray(ti.f32, 4) if is_array else ti.field(ti.f32, 4)
+    y = ti.field(ti.f32, BLOCK)
+    kind: Any = ti.types.ndarray() if is_array else ti.template()
+
+    @ti.kernel
+    def run(x: kind) -> None:
+        ti.loop_config(block_dim=BLOCK)
+        for i in range(BLOCK):
+            before = x[2]
+            block.sync()
+            if i == place:
+                x[2] = before + 1.0
+            block.sync()
+            y[i] = x[2] * before
+
+    x.fill(3.0)
+    run(x)
+    np.testing.assert_array_equal(y.to_numpy(), np.full(BLOCK, 12.0))
+    # each thread loads the element twice, and both barriers are between the loads
+    code = run.ptx(x)
+    assert code.count("ld.global") == 2
+    first, last = code.index("ld.global"), code.rindex("ld.global")
+    assert code[first:last].count("bar.sync") == 2
+
+
 @pytest.mark.parametrize("name", _CASES)
 def test_threads_see_one_another(name: str) -> None:
     compute, expected = _CASES[name]

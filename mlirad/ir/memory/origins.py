@@ -30,6 +30,11 @@ _NOWHERE = (Llvm.MLIR_POISON, Llvm.MLIR_UNDEF, Llvm.MLIR_ZERO)
 _KINDS = ("!llvm.ptr", "!llvm.struct", "memref<")  # the last: of unknown rank
 
 
+def is_view(op: ir.Operation) -> bool:
+    """Return whether the results of an op point where its operands do."""
+    return op.name in _VIEWS
+
+
 def _points(type_: ir.Type) -> bool:
     """Return whether values of a type may say where memory is."""
     return isinstance(type_, ir.MemRefType) or str(type_).startswith(_KINDS)

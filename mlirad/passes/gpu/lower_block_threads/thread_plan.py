@@ -13,6 +13,7 @@ from mlirad.dialect.field import (
     AllocaOp,
     array_of,
     element_type,
+    is_access,
     is_array,
     is_atomic,
     is_load,
@@ -26,6 +27,7 @@ from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.structured import For, Parallel, is_branch, is_for, is_while
 from mlirad.ir.walk import (
     accesses,
+    array_root,
     constant_integer,
     enclosing,
     has_uses,
@@ -53,9 +55,12 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     contested: frozenset[object]
 
     def meets(self, op: ir.Operation) -> bool:
-        """Return whether something touches memory that other threads of the block change, or use
-        while it is changed."""
-        return any(_root(root) in self.contested for _, root, _ in accesses(op))
+        """Return whether an op, or one within it, touches memory that other threads of the block
+        change, or use while it is changed."""
+        roots = [root for _, root, _ in accesses(op)]
+        if is_access(op):
+            roots.append(array_root(split_access(op)[0]))
+        return any(_root(root) in self.contested for root in roots)
 
 
 def plan_of(loop: ir.Operation) -> Plan | None:
