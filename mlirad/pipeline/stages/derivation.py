@@ -7,7 +7,7 @@ from mlirad.pipeline.stages.stage import Stage
 
 MARKED = "marked"  # where all reverses of a kernel are the same
 NORMALISE = (
-    "func.func(mem2reg),cse,canonicalize,cse,lower-block-loops,lower-ordered-loops,remove-activations,check-visited-cells,lower-activity,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
+    "func.func(mem2reg),cse,canonicalize,cse,lower-block-loops,lower-ordered-loops,remove-activations,check-visited-cells,lower-activity,expand-derivatives,func.func(mem2reg),hoist-loads,reuse-loads,canonicalize,cse,"
     "mark-rounding,mark-poles"
 )
 _NORMALISE_CLEARING = NORMALISE.replace("lower-activity", "lower-activity{derivatives=true}")

@@ -1,0 +1,71 @@
+// RUN: mlirad-opt %s --reuse-loads | filecheck %s
+// RUN: mlirad-opt %s --reuse-loads --reuse-loads | filecheck %s
+
+// CHECK-LABEL: func.func @least
+func.func @least(%x: !field.array<f32, [8]>, %i: index, %most: f32) -> f32 {
+  // CHECK: [[X:%.*]] = field.load
+  %0 = field.load %x[%i] : f32
+  %1 = arith.cmpf olt, %0, %most : f32
+  // CHECK-NOT: field.load
+  %2 = scf.if %1 -> (f32) {
+    // CHECK: scf.yield [[X]]
+    %3 = field.load %x[%i] : f32
+    scf.yield %3 : f32
+  } else {
+    scf.yield %most : f32
+  }
+  return %2 : f32
+}
+
+// Another array argument may be the same array.
+// CHECK-LABEL: func.func @written
+func.func @written(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>, %i: index, %c: i1) -> f32 {
+  %0 = field.load %x[%i] : f32
+  field.store %0, %y[%i]
+  %1 = scf.if %c -> (f32) {
+    // CHECK: scf.if
+    // CHECK: field.load
+    %2 = field.load %x[%i] : f32
+    scf.yield %2 : f32
+  } else {
+    // CHECK: else
+    // CHECK: field.store
+    // CHECK: field.load
+    field.store %0, %x[%i]
+    %2 = field.load %x[%i] : f32
+    scf.yield %2 : f32
+  }
+  return %1 : f32
+}
+
+// Fields differ by their names; a loop may write in an earlier trip.
+// CHECK-LABEL: func.func @fields
+func.func @fields(%i: index, %c: i1) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %x = field.get @x : !field.array<f32, [8]>
+  %y = field.get @y : !field.array<f32, [8]>
+  // CHECK: [[X:%.*]] = field.load
+  %0 = field.load %x[%i] : f32
+  field.store %0, %y[%i]
+  // CHECK: scf.for
+  %1 = scf.for %j = %c0 to %c4 step %c1 iter_args(%s = %0) -> (f32) {
+    // CHECK: field.load
+    %2 = field.load %x[%i] : f32
+    scf.yield %2 : f32
+  }
+  // CHECK: scf.if
+  scf.if %c {
+    // CHECK-NEXT: field.store [[X]]
+    %3 = field.load %x[%i] : f32
+    field.store %3, %y[%i]
+  }
+  return %1 : f32
+}
+snode.root @S {
+  snode.dense [8] {
+    snode.place @x : f32
+    snode.place @y : f32
+  }
+}
