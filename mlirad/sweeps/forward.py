@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from mlirad.dialect import field, grad
 from mlirad.ir.graph import BlockNode, Node
-from mlirad.ir.ops import Scf
+from mlirad.ir.ops import Arith, Scf
 from mlirad.sweeps import forward_kept as kept
 from mlirad.sweeps import forward_memory as memory
 from mlirad.sweeps import forward_regions as regions
@@ -43,6 +43,7 @@ _HANDLERS: dict[str, Callable[[TangentSweep, Node], None]] = {
     grad.RecordOp.OPERATION_NAME: kept.record,
     grad.UndoOp.OPERATION_NAME: kept.undo,
     grad.CloseOp.OPERATION_NAME: kept.close,
+    Arith.SELECT: scalars.choice,
     Scf.IF: regions.branch,
     Scf.FOR: regions.for_loop,
     Scf.WHILE: regions.while_loop,

@@ -65,6 +65,18 @@ def scalar(sweep: TangentSweep, node: Node) -> None:
         ]
 
 
+def choice(sweep: TangentSweep, node: Node) -> None:
+    """A choice of two values: the same choice of their tangents."""
+    sweep.clone(node)
+    if not sweep.active(node.results):
+        return
+    condition, *values = node.operands
+    if not any(value in sweep.tangents for value in values):
+        return
+    pairs = zip(*(sweep.tangents_of(value) for value in values))
+    sweep.tangents[node.results[0]] = [b.select(sweep.env[condition], *pair) for pair in pairs]
+
+
 def custom(sweep: TangentSweep, node: Node) -> None:
     """The function's own rule; where it has none for tangents, the rows of the Jacobian, which
     its transpose gives."""
