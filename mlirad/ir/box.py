@@ -5,7 +5,7 @@ where they are not known while compiling.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mlirad.bindings import ir
@@ -81,6 +81,23 @@ def box_indices(loop: ir.Operation, extents: list[ir.Value], number: ir.Value) -
     return [
         bounds.value(digit) for bounds, digit in zip(bounds_of(loop), box_digits(number, extents))
     ]
+
+
+def box_number(
+    loop: ir.Operation,
+    extents: Sequence[ir.Value],
+    values: Mapping[ir.Value, ir.Value] | None = None,
+    first: ir.Value | None = None,
+) -> ir.Value:
+    """The number of an iteration of a loop, counted in row-major order from the start of the box,
+    or of the `first` of several boxes; made at the insertion point, of the loop's indices or of the
+    `values` that stand for them."""
+    substitutes = {} if values is None else values
+    number = b.index(0) if first is None else first
+    indices = loop.regions[0].blocks[0].arguments
+    for index, bounds, extent in zip(indices, bounds_of(loop), extents):
+        number = b.add(b.mul(number, extent), bounds.trip(substitutes.get(index, index)))
+    return number
 
 
 def box_digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:

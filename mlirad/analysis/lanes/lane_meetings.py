@@ -112,7 +112,7 @@ def _owner_of(value: ir.Value) -> ir.Operation | None:
     return value.owner.owner.operation if isinstance(value, ir.BlockArgument) else None
 
 
-def _reduction_steps(carried: ir.BlockArgument, yielded: ir.Value) -> list[ir.Operation]:
+def reduction_steps(carried: ir.BlockArgument, yielded: ir.Value) -> list[ir.Operation]:
     """The ops by which an iteration combines a sum that its loop carries with values; none where
     the sum is used in another way."""
     steps: list[ir.Operation] = []
@@ -195,7 +195,7 @@ def reductions_of(loop: ir.Operation, may_reorder: bool) -> list[ir.Operation] |
     box, reductions = For(loop), []
     ends = list(block_operations(box.body)[-1].operands)
     for carried, end in zip(box.carried, ends):
-        steps = _reduction_steps(carried, end)
+        steps = reduction_steps(carried, end)
         if not steps or not all(is_free(step, may_reorder) for step in steps):
             return None
         reductions.append(steps[0])
@@ -208,7 +208,7 @@ def are_vector_sums(loop: ir.Operation, is_free: Callable[[ir.Operation], bool])
     box = For(loop)
     ends = list(block_operations(box.body)[-1].operands)
     for carried, end in zip(box.carried, ends):
-        steps = _reduction_steps(carried, end)
+        steps = reduction_steps(carried, end)
         is_sum = steps and all(map(is_free, steps))
         if not is_sum and not _is_extreme(carried, end):
             return False

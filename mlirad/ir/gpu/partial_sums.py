@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of, box_size
+from mlirad.ir.box import box_number, box_size
 from mlirad.ir.gpu.box_points import Values
 from mlirad.ir.marks.rounding import loose_mark
 from mlirad.ir.memory.launch_memory import scratch
-from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, before, block_operations, constant_integer, is_zero
 
 
@@ -30,17 +29,9 @@ class PartialSums:
 
     def store(self, values: Values, totals: Sequence[ir.Value], share: ir.Value) -> None:
         """Leave parts of the sums of the iteration with some indices."""
-        place = self._place(values, share)
+        place = box_number(self.loop, self.extents, values, share)
         for total, buffer in zip(totals, self.buffers):
             field.store(total, buffer, [place])
-
-    def _place(self, values: Values, share: ir.Value) -> ir.Value:
-        number = share
-        indices = Parallel(self.loop).indices
-        for index, bounds, extent in zip(indices, bounds_of(self.loop), self.extents):
-            trip = bounds.trip(values.get(index, index))
-            number = b.add(b.mul(number, extent), trip)
-        return number
 
     def add_up(self, *, is_checked: bool) -> None:
         """Let each iteration add up the parts of its sums, in the place of its own, which it makes
@@ -71,7 +62,7 @@ class PartialSums:
         zeros = [b.number(0.0, result.type) for result in self.nest.results]
         loop = b.for_loop(b.index(0), b.index(self.shares), b.index(1), zeros)
         with at_end(loop.body, self.nest.location):
-            place = self._place({}, loop.induction)
+            place = box_number(self.loop, self.extents, first=loop.induction)
             values = [field.load(buffer, [place]) for buffer in self.buffers]
             pairs = zip(loop.carried, values)
             b.yield_([b.addf(carried, value, **loose_mark()) for carried, value in pairs])

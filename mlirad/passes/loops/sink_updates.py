@@ -9,6 +9,7 @@ come to is in slots, for `mem2reg`.
 
 from __future__ import annotations
 
+from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic, atomic_kind, is_atomic, split_access
 from mlirad.ir import build as b
@@ -20,6 +21,7 @@ from mlirad.ir.structured import is_for, is_serial_loop
 from mlirad.ir.walk import (
     Array,
     accesses,
+    at_end,
     attributes_of,
     before,
     enclosing,
@@ -75,20 +77,25 @@ def _sink(loop: ir.Operation, updates: list[ir.Operation]) -> None:
     kind, marks = atomic_kind(first), attributes_of(first)
     del marks["kind"]
     sum_ = Reduction(kind, array, indices, first.operands[0].type, updates)
-    always = is_for(loop) and any(enclosing(op) == loop for op in updates)
+    runs_with_loop = is_for(loop) and any(enclosing(op) == loop for op in updates)
     with before(loop):
-        slot, ran = accumulators([sum_])[0], b.slot(b.integer_type(1))
-        b.write(b.number(0, b.integer_type(1)), ran)
+        slot = accumulators([sum_])[0]
+        ran = None if runs_with_loop else b.slot(b.integer_type(1))
+        if ran is not None:
+            b.write(b.number(0, b.integer_type(1)), ran)
     end = ir.InsertionPoint.after(loop)
     for op in updates:
         with before(op):
             b.write(sum_.combine(b.read(slot), op.operands[0]), slot)
-            b.write(b.number(1, b.integer_type(1)), ran)
+            if ran is not None:
+                b.write(b.number(1, b.integer_type(1)), ran)
     with end, first.location:
-        runs = b.compare(b.SLT, loop.operands[0], loop.operands[1]) if always else b.read(ran)
-        guarded = b.if_else(runs, [], with_else=False)
-        with ir.InsertionPoint(guarded.then):
+        if ran is None and certainly_runs(loop):
             atomic(b.read(slot), array, indices, kind, marks)
-            b.yield_()
+        else:
+            runs = b.compare(b.SLT, *loop.operands[:2]) if ran is None else b.read(ran)
+            with at_end(b.if_else(runs, [], with_else=False).then, first.location):
+                atomic(b.read(slot), array, indices, kind, marks)
+                b.yield_()
     for op in updates:
         op.erase()

@@ -46,7 +46,7 @@ def _scan(block: ir.Block, loads: Loads) -> None:
             continue
         for region in op.regions:
             for inner in region.blocks:
-                _scan(inner, {r: dict(known) for r, known in loads.items() if is_branch(op)})
+                _scan(inner, {r: dict(elements) for r, elements in loads.items() if is_branch(op)})
         if not is_pure(op):
             _forget(op, loads)
 
@@ -65,10 +65,10 @@ def _forget(op: ir.Operation, loads: Loads) -> None:
 
 def _written(op: ir.Operation) -> set[Array] | None:
     """The arrays that an op writes; None if it does something else, too."""
-    found = set()
+    arrays = set()
     for inner in (op, *operations(op)):
         if is_write(inner):
-            found.add(array_root(split_access(inner)[0]))
+            arrays.add(array_root(split_access(inner)[0]))
         elif not (is_load(inner) or is_pure(inner) or inner.name in _STRUCTURE):
             return None
-    return found
+    return arrays

@@ -24,7 +24,7 @@ _OUTLINE = (
 )
 _LOWER_PAGED = ",lower-paged-fields"
 _FAST = "merge-products,insert-fast-math{signed-divisors=true},"
-_TILES = "tile-block-contractions,split-pair-sums,"
+_TILES = "tile-block-contractions,split-pair-sums,sink-updates,func.func(mem2reg),split-row-loops,"
 _NVVM = (
     "check-gpu-recursion,"
     "lower-warp-reductions,lower-floor-divisions,arith-expand,lower-math-to-intrinsics,"

@@ -17,6 +17,27 @@ func.func @least(%x: !field.array<f32, [8]>, %i: index, %most: f32) -> f32 {
   return %2 : f32
 }
 
+// CHECK-LABEL: func.func @squares
+func.func @squares(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    // CHECK: [[X:%.*]] = field.load
+    %0 = field.load %x[%i] : f32
+    %1 = arith.cmpf ogt, %0, %zero : f32
+    scf.if %1 {
+      // CHECK: arith.mulf [[X]], [[X]]
+      %2 = field.load %x[%i] : f32
+      %3 = arith.mulf %2, %2 : f32
+      field.store %3, %y[%i]
+    }
+    scf.reduce
+  }
+  return
+}
+
 // Another array argument may be the same array.
 // CHECK-LABEL: func.func @written
 func.func @written(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>, %i: index, %c: i1) -> f32 {

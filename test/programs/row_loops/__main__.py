@@ -1,0 +1,5 @@
+"""See the package."""
+
+from programs.row_loops import main
+
+main()
