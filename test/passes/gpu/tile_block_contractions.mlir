@@ -7,8 +7,8 @@
 // CHECK: scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c256{{.*}})
 // CHECK: gpu.block_id
 // CHECK: gpu.thread_id
-// CHECK: %[[A:.*]] = field.shared : !field.array<f32, [2, 8, 9, 4]>
-// CHECK: %[[B:.*]] = field.shared : !field.array<f32, [2, 8, 9, 4]>
+// CHECK: %[[A:.*]] = field.shared : !field.array<f32, [2, 32, 9, 4]>
+// CHECK: %[[B:.*]] = field.shared : !field.array<f32, [2, 32, 9, 4]>
 // CHECK: field.load %arg0
 // CHECK: field.store %{{.*}}, %[[A]]
 // CHECK: field.load %arg1

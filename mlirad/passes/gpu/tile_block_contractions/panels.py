@@ -1,4 +1,4 @@
-"""Panels: what of a factor a block has in its memory, a few trips of the sum at a time."""
+"""Panels: elements of a factor that a block has in its memory, for a few trips of the sum."""
 
 from __future__ import annotations
 
@@ -13,32 +13,29 @@ from mlirad.ir import build as b
 from mlirad.ir.gpu.box_points import Axis, Point, Values
 from mlirad.ir.walk import at_end
 
-TRIPS = 8  # of the sum, that a panel is of
 VECTOR = 4  # neighbors that are read at once; so many lie between rows, so that threads that store
 # to several rows meet no bank twice
 _BUFFERS = 2  # one is read while the other is written
 
 
 class Panel:
-    """The panels of one factor: `axis` are its rows, or its columns, of which a tile has `size`."""
+    """The panels of one factor, of so many `trips` of the sum each: `axis` are its rows, or its
+    columns, of which a tile has `size`."""
 
-    def __init__(self, factor: Factor, axis: Axis, sums: Axis, size: int, threads: int) -> None:
-        self.factor, self.axis, self.sums, self.size, self.threads = (
-            factor,
-            axis,
-            sums,
-            size,
-            threads,
-        )
+    def __init__(
+        self, factor: Factor, axis: Axis, sums: Axis, size: int, trips: int, threads: int
+    ) -> None:
+        self.factor, self.axis, self.sums = factor, axis, sums
+        self.size, self.trips, self.threads = size, trips, threads
         self.type = factor.value.type
         self.is_along_sum = _last_index(factor, sums.indices[-1:]) is not None
-        self.count = size * TRIPS // threads
+        self.count = size * self.trips // threads
 
     def open(self, point: Values, first: ir.Value, thread: ir.Value) -> None:
         """Make the memory, and what a thread knows in front of all panels: which rows it brings."""
-        extents = [_BUFFERS, TRIPS, self.size // VECTOR + 1, VECTOR]
+        extents = [_BUFFERS, self.trips, self.size // VECTOR + 1, VECTOR]
         self.memory = field.shared(array_type(self.type, extents))
-        width = TRIPS if self.is_along_sum else self.size
+        width = self.trips if self.is_along_sum else self.size
         places = [self._place(thread, q, width) for q in range(self.count)]
         self.places = [(c, d) if self.is_along_sum else (d, c) for c, d in places]
         numbers = [self.axis.clamp(b.add(first, row), self.size) for _, row in self.places]
@@ -56,13 +53,15 @@ class Panel:
     def read(self, loop: ir.Operation, first_trip: ir.Value) -> list[ir.Value]:
         """Load the part of a panel that a thread brings."""
         values = []
-        start = self.sums.start(first_trip, TRIPS)
+        start = self.sums.start(first_trip, self.trips)
         for (trip, _), point in zip(self.places, self.points):
             number = b.add(first_trip, trip)
-            indices = start.behind(trip) if start else self.sums.at(self.sums.clamp(number, TRIPS))
+            indices = (
+                start.behind(trip) if start else self.sums.at(self.sums.clamp(number, self.trips))
+            )
             place = Point(loop, {**point, **indices})
             value = self._element(place)
-            if not self.sums.fills(TRIPS):
+            if not self.sums.fills(self.trips):
                 value = b.select(self.sums.has(number), value, b.number(0.0, self.type))
             values.append(value)
         return values

@@ -21,7 +21,7 @@ from mlirad.ir.gpu.box_points import Axis, Values
 from mlirad.ir.ops import Arith
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import at_end, attributes_of, constant_integer, copy_with
-from mlirad.passes.gpu.tile_block_contractions.panels import TRIPS, VECTOR, Panel
+from mlirad.passes.gpu.tile_block_contractions.panels import VECTOR, Panel
 from mlirad.passes.gpu.tile_block_contractions.tile_shape import Cut
 
 
@@ -83,10 +83,11 @@ class TileCode:
         )
         bounds = [bounds_of(sum_.op)[0] for sum_ in sums]
         self.sums = Axis([sum_.induction for sum_ in sums], bounds)
-        threads = self.shape.threads
+        shape = self.shape
+        sizes = shape.trips, shape.threads
         self.panels = (
-            Panel(products.left, self.rows, self.sums, self.shape.rows, threads),
-            Panel(products.right, self.columns, self.sums, self.shape.columns, threads),
+            Panel(products.left, self.rows, self.sums, shape.rows, *sizes),
+            Panel(products.right, self.columns, self.sums, shape.columns, *sizes),
         )
 
     def _axis(self, axes: Sequence[int]) -> Axis:
@@ -157,7 +158,7 @@ class TileCode:
             buffer = b.andi(loop.induction, b.index(1))
             values = self._next(loop, first)
             totals: Sequence[ir.Value] = loop.carried
-            for trip in range(TRIPS):
+            for trip in range(self.shape.trips):
                 left = self.panels[0].vectors(buffer, trip, rows.vectors)
                 right = self.panels[1].vectors(buffer, trip, columns.vectors)
                 totals = self._multiply(totals, left, right)
@@ -170,7 +171,7 @@ class TileCode:
 
     def _panels_of(self, share: ir.Value) -> tuple[ir.Value, ir.Value]:
         """The first panel of a share, and how many there are."""
-        count = fold(Arith.CEILDIVSI, self.sums.extent, b.index(TRIPS))
+        count = fold(Arith.CEILDIVSI, self.sums.extent, b.index(self.shape.trips))
         panels = constant_integer(count)
         if self.shares == 1 or panels is None:
             return b.index(0), count
@@ -185,7 +186,9 @@ class TileCode:
 
         def bring() -> None:
             for panel in self.panels:
-                panel.write(panel.read(self.loop, b.mul(first, b.index(TRIPS))), b.index(0))
+                panel.write(
+                    panel.read(self.loop, b.mul(first, b.index(self.shape.trips))), b.index(0)
+                )
 
         if self.sums.count:
             bring()
@@ -196,7 +199,7 @@ class TileCode:
         """Read what the next panels are of; the last ones again, behind them."""
         number = b.add(loop.induction, b.index(1))
         last = fold(Arith.SUBI, loop.op.operands[1], b.index(1))
-        trip = b.mul(b.add(first, b.minsi(number, last)), b.index(TRIPS))
+        trip = b.mul(b.add(first, b.minsi(number, last)), b.index(self.shape.trips))
         return [panel.read(self.loop, trip) for panel in self.panels]
 
     def _multiply(

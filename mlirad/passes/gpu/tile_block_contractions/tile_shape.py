@@ -10,7 +10,6 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import block_operations, operations
-from mlirad.passes.gpu.tile_block_contractions.panels import TRIPS
 
 _PROCESSORS = 128  # about as many as a large GPU has
 _UNKNOWN = 1024  # values of an index of which nothing is known
@@ -31,13 +30,15 @@ _REGISTERS_BESIDE = 45  # of a thread, beside its sums and what it multiplies
 
 class TileShape(NamedTuple):
     """The sums of a block, and of each of its threads; what part of the instructions that it issues
-    multiply, by a count of those of sm_90."""
+    multiply, by a count of those of sm_90; the trips of the sum between two barriers, of which
+    small tiles need many for the latency of memory."""
 
     rows: int
     columns: int
     thread_rows: int
     thread_columns: int
     share: float
+    trips: int = 8
 
     @property
     def threads(self) -> int:
@@ -58,10 +59,14 @@ _SHAPES = (
     TileShape(128, 32, 8, 4, 0.72),
     TileShape(32, 128, 4, 8, 0.72),
     TileShape(32, 32, 4, 4, 0.6),
+    TileShape(32, 32, 4, 4, 0.6, 16),
+    TileShape(32, 32, 4, 4, 0.6, 32),
     TileShape(256, 8, 8, 4, 0.6),
     TileShape(8, 256, 4, 8, 0.6),
     TileShape(128, 8, 4, 4, 0.45),
     TileShape(8, 128, 4, 4, 0.45),
+    TileShape(128, 8, 4, 4, 0.45, 16),
+    TileShape(8, 128, 4, 4, 0.45, 16),
 )
 
 
@@ -105,8 +110,8 @@ def choose_cut(products: ThreadProducts, least: int) -> Cut | None:
         shape, shares = cut
         blocks = _covered(rows, columns, shape) // (shape.rows * shape.columns) * batches * shares
         together = min(shape.resident(registers), -(-blocks // _PROCESSORS))
-        panel = together * shape.rows * shape.columns * TRIPS / shape.share
-        panels = -(-blocks // (_PROCESSORS * together)) * -(-length // (shares * TRIPS))
+        panel = together * shape.rows * shape.columns * shape.trips / shape.share
+        panels = -(-blocks // (_PROCESSORS * together)) * -(-length // (shares * shape.trips))
         stored = shares * (points * _BYTES + _ADDITION) if shares > 1 else 0
         return panels * max(panel, _LATENCY) + stored, panels * panel
 
