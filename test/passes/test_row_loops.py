@@ -172,6 +172,52 @@ def test_blocks_share_rows(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_shared
 
 
+def _normalized(arch: Any, rows: int, columns: int) -> tuple[list[np.ndarray], str]:
+    """Rows of arrays, divided by their lengths: results and gradients, and the code."""
+    ti.init(arch=arch)
+    array = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+    @ti.kernel
+    def normalize(x: array, y: array, r: ti.types.ndarray(dtype=ti.f32, ndim=1)) -> None:
+        for i in range(x.shape[0]):
+            total, mixed = 0.0, 0.0
+            for j in range(x.shape[1]):
+                total += x[i, j] * x[i, j]
+                mixed += x[i, j] * y[i, j]
+            r[i] = mixed
+            for j in range(x.shape[1]):
+                y[i, j] = x[i, j] / ti.sqrt(total + 1.0)
+
+    @ti.kernel
+    def measure(y: array, r: ti.types.ndarray(), loss: ti.types.ndarray()) -> None:
+        for i, j in y:
+            loss[0] += y[i, j] * ((i + 3 * j) % 5)
+        for i in r:
+            loss[0] += r[i] * i
+
+    shapes = [(rows, columns), (rows, columns), (rows,), (1,)]
+    x, y, r, loss = (ti.ndarray(ti.f32, shape, needs_grad=True) for shape in shapes)
+    random = np.random.default_rng(9)
+    for one in (x, y):
+        one.from_numpy(random.normal(0, 1, (rows, columns)).astype(np.float32))
+    with ti.ad.Tape(loss):
+        normalize(x, y, r)
+        measure(y, r, loss)
+    left = [one.to_numpy() for one in (y, r, x.grad, loss)]
+    return left, str(normalize.ir(x, y, r, stage="memref", mode="reverse"))
+
+
+@pytest.mark.parametrize("shape", [(5, 100), (70, 7), (1, 300), (3, 64)], ids=str)
+def test_extents_that_the_launch_knows(shape: tuple[int, int]) -> None:
+    """One code has blocks for long rows, and threads for short ones."""
+    expected, _ = _normalized(ti.x64, *shape)
+    found, code = _normalized(ti.simt, *shape)
+    for value, wanted in zip(found, expected):
+        np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-4)
+    assert code.count("gpu.launch ") == 2
+    assert "gpu.all_reduce" in code
+
+
 @pytest.mark.rotating
 @pytest.mark.parametrize("block", range(4))
 def test_random_programs(block: int) -> None:

@@ -190,3 +190,37 @@ func.func @others(%x: !field.array<f32, [96, 96]>, %y: !field.array<f32, [96]>) 
   }
   return
 }
+
+// -----
+
+// If the launch knows how many trips there are, it chooses: blocks for long rows, threads for short
+// ones.
+// CHECK-LABEL: func.func @unknown
+func.func @unknown(%x: !field.array<f32, [-1, -1]>, %y: !field.array<f32, [-1]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  // CHECK: %[[ROWS:.*]] = field.dim %arg0, 0
+  %rows = field.dim %x, 0
+  %columns = field.dim %x, 1
+  // CHECK: %[[LONG:.*]] = arith.cmpi sge, %{{.*}}, %c64
+  // CHECK: %[[BLOCKS:.*]] = arith.select %[[LONG]]
+  // CHECK: scf.parallel
+  // CHECK: arith.cmpi slt, %block_id_x, %[[BLOCKS]]
+  // CHECK: gpu.all_reduce
+  // CHECK: field.threads = 128
+  // CHECK: %[[END:.*]] = arith.select %[[LONG]], %c0, %[[ROWS]]
+  // CHECK: scf.parallel (%{{.*}}) = (%c0) to (%[[END]])
+  // CHECK-NOT: gpu.all_reduce
+  // CHECK: return
+  scf.parallel (%i) = (%c0) to (%rows) step (%c1) {
+    %total = scf.for %j = %c0 to %columns step %c1 iter_args(%s = %zero) -> (f32) {
+      %v = field.load %x[%i, %j] : f32
+      %t = arith.addf %s, %v {field.loose} : f32
+      scf.yield %t : f32
+    }
+    field.store %total, %y[%i]
+    scf.reduce
+  }
+  return
+}

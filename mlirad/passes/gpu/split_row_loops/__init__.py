@@ -4,7 +4,8 @@ a block of threads for each iteration.
 One thread that runs through a row reads memory that its neighbors do not read, and few rows leave
 most of a GPU idle. Here the threads of a block share the trips of each serial loop of an iteration,
 and combine the sums, minima, and maxima that it carries. All threads compute what is between these
-loops; the first one makes updates of memory there.
+loops; the first one makes updates of memory there. If the trips are known at the launch only, the
+loop stays beside the blocks, for rows that are short.
 
 Assumes that nothing a decision is made of is marked as rounded in any way, so a pipeline without
 `fast_math` leaves this out. Loops that ask for blocks of a size are left alone.
@@ -40,6 +41,6 @@ def split_row_loops(module: ir.Operation, *, least: Annotated[int, Range(2, 1 <<
 
 
 def _may_be_one(loop: ir.Operation, least: int) -> bool:
-    """Return whether an iteration has a serial loop that is long enough."""
+    """Return whether an iteration has a serial loop that may be long enough."""
     nests = [op for op in block_operations(Parallel(loop).body) if is_for(op)]
-    return any((spans(nest)[0].trips or 0) >= least for nest in nests)
+    return any((spans(nest)[0].trips or least) >= least for nest in nests)

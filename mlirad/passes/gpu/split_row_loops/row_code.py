@@ -11,6 +11,8 @@ from mlirad.dialect.field import AtomicKind, array_type
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_digits, box_number, box_size
 from mlirad.ir.gpu.blocks import (
+    BLOCK_DIM,
+    DEFAULT_BLOCK,
     MOST_THREADS,
     THREADS,
     WARP,
@@ -38,6 +40,7 @@ from mlirad.passes.gpu.split_row_loops.row_plan import RowPlan, SharedLoop, Step
 
 _SIZE = 256  # threads of a block, if there are many rows
 _LEAST_TRIPS = 4  # of a thread
+_UNKNOWN = 512  # trips of a loop of which nothing is known
 _PLACES = 1 << 16  # threads, about a quarter of what a large GPU holds at once
 
 
@@ -49,11 +52,14 @@ def split_rows(module: ir.Operation, loop: ir.Operation, least: int) -> None:
     with before(loop):
         extents, rows = box_size(loop)
         size = _block_size(constant_integer(rows), plan.steps)
+        is_long = _is_long(plan.steps, least)
+        if is_long is not None:
+            rows = b.select(is_long, rows, b.index(0))
+        buffers = [
+            scratch(module, value.type, [constant_integer(rows) or 0]) for value in plan.passed
+        ]
         threads = threads_in_blocks(b.mul(rows, b.index(size)), size)
         threads.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), size)
-    with before(threads.op):
-        count = constant_integer(rows) or 0
-        buffers = [scratch(module, value.type, [count]) for value in plan.passed]
     with at_end(threads.body, loop.location):
         row = block_number()
         if constant_integer(rows) is None:  # a launch has at least one block
@@ -66,8 +72,25 @@ def split_rows(module: ir.Operation, loop: ir.Operation, least: int) -> None:
         b.end_parallel()
     if plan.kept_ops:
         _keep_ops(loop, plan, extents, buffers)
+    elif is_long is not None:
+        _keep_short_rows(loop, is_long)
     else:
         loop.erase()
+
+
+def _is_long(steps: Iterable[Step], least: int) -> ir.Value | None:
+    """Whether the loops whose trips the launch knows have enough; None without such loops."""
+    shared = [step.shared for step in steps if step.shared is not None]
+    trips = [bounds_of(nest.op)[0].trips() for nest in shared if nest.trips is None]
+    return b.all_of([b.compare(b.SGE, one, b.index(least)) for one in trips]) if trips else None
+
+
+def _keep_short_rows(loop: ir.Operation, is_long: ir.Value) -> None:
+    """Let the loop run no iteration if rows are long."""
+    rank = Parallel(loop).rank
+    with before(loop):
+        loop.operands[rank] = b.select(is_long, loop.operands[0], loop.operands[rank])
+    loop.attributes[BLOCK_DIM] = ir.IntegerAttr.get(b.integer_type(64), DEFAULT_BLOCK)
 
 
 def _keep_ops(
@@ -85,7 +108,7 @@ def _keep_ops(
 
 def _block_size(rows: int | None, steps: Iterable[Step]) -> int:
     """The threads of a block: a power of two, more if there are few rows."""
-    longest = max(step.shared.trips for step in steps if step.shared is not None)
+    longest = max(step.shared.trips or _UNKNOWN for step in steps if step.shared is not None)
     size = WARP
     while size * 2 * _LEAST_TRIPS <= longest and (
         size < _SIZE or (rows is not None and size < MOST_THREADS and rows * size < _PLACES)
@@ -149,10 +172,11 @@ class _RowCode:
         for value in shared.carried:
             if isinstance(value, Sum):
                 begin[value.position] = _neutral(value, initial[value.position].type)
-        i32 = b.integer_type(32)
-        begin += [b.number(-1, i32) for _ in extremes]  # the trip of the number
+        number = b.integer_type(64 if shared.trips is None else 32)
+        begin += [b.number(-1, number) for _ in extremes]  # the trip of the number
         begin += [b.number(0, b.integer_type(1)) for _ in extremes]  # whether one is no number
-        loop = b.for_loop(self.thread, b.index(shared.trips), b.index(self.size), begin)
+        trips = bounds_of(shared.op)[0].trips()
+        loop = b.for_loop(self.thread, trips, b.index(self.size), begin)
         with at_end(loop.body, shared.op.location):
             inner = dict(values)
             inner[nest.induction] = _trip(shared.op, loop.induction)
@@ -163,7 +187,9 @@ class _RowCode:
             ends = [inner.get(value, value) for value in end.operands]
             places, flags = _chunks(loop.carried[len(initial) :], len(extremes))
             ends += [
-                _select(extreme, inner[extreme.condition], place, b.index_cast(loop.induction, i32))
+                _select(
+                    extreme, inner[extreme.condition], place, b.index_cast(loop.induction, number)
+                )
                 for extreme, place in zip(extremes, places)
             ]
             ends += [

@@ -13,6 +13,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_access, is_atomic, is_load, is_write, split_access
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
+from mlirad.ir.box import bounds_of
 from mlirad.ir.ops import Scf
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
@@ -24,6 +25,7 @@ from mlirad.ir.walk import (
     block_operations,
     defining_op,
     has_uses,
+    is_defined_in,
     is_function_argument,
     operations,
 )
@@ -33,10 +35,11 @@ _FEW = 16  # trips of a loop that each thread may run through
 
 
 class SharedLoop(msgspec.Struct, frozen=True, eq=False):
-    """A serial loop whose trips the threads of a block share."""
+    """A serial loop whose trips the threads of a block share; `trips` is None if their number is
+    known at the launch only."""
 
     op: ir.Operation
-    trips: int
+    trips: int | None
     carried: list[Carried]
 
     @property
@@ -84,7 +87,7 @@ def row_plan(loop: ir.Operation, least: int) -> RowPlan | None:
     registers.
     """
     ops = block_operations(Parallel(loop).body)[:-1]
-    steps = [_step(op, least) for op in ops]
+    steps = [_step(op, loop, least) for op in ops]
     ends = [at + 1 for at, step in enumerate(steps) if step is not None and step.shared is not None]
     if not ends:
         return None
@@ -96,7 +99,10 @@ def row_plan(loop: ir.Operation, least: int) -> RowPlan | None:
     if not _goes_along_rows(loop, [s.shared for s in block_steps if s.shared is not None]):
         return None
     passed = list(_passed(ops[:count], ops[count:]))
-    if passed and (None in (span.trips for span in spans(loop)) or not all(map(_fits, passed))):
+    if not all(map(_fits, passed)):
+        return None
+    is_known = None not in [span.trips for span in spans(loop)]
+    if ops[count:] and not (is_known and all(s.shared.trips for s in block_steps if s.shared)):
         return None
     return RowPlan(block_steps, ops[count:], passed)
 
@@ -122,7 +128,7 @@ def _fits(value: ir.Value) -> bool:
     return str(value.type) in ELEMENT_SIZES
 
 
-def _step(op: ir.Operation, least: int) -> Step | None:
+def _step(op: ir.Operation, loop: ir.Operation, least: int) -> Step | None:
     """Return what the threads of a block do of an op; None if they may not run it."""
     reads, writes = set[object](), set[object]()
     for inner in _all(op):
@@ -132,7 +138,7 @@ def _step(op: ir.Operation, least: int) -> Step | None:
             (reads if is_load(inner) else writes).add(_key(array_root(split_access(inner)[0])))
     shared = None
     if is_for(op):
-        shared = _shared_loop(op, least)
+        shared = _shared_loop(op, loop, least)
         trips = spans(op)[0].trips
         if shared is None and (trips is None or trips > _FEW):
             return None
@@ -166,16 +172,25 @@ def _key(root: Array) -> object:
     return "an argument" if is_argument else root
 
 
-def _shared_loop(op: ir.Operation, least: int) -> SharedLoop | None:
+def _shared_loop(op: ir.Operation, loop: ir.Operation, least: int) -> SharedLoop | None:
     """The loop with what it carries; None if it is short, or its trips depend on each other."""
     trips = spans(op)[0].trips
-    if trips is None or trips < least:
+    if not may_be_long(op, loop, least):
         return None
     carried = carried_values(op)
     if carried is None or not _are_trips_apart(op):
         return None
-    loop = SharedLoop(op, trips, carried)
-    return None if loop.is_checked and not is_quiet(op) else loop
+    shared = SharedLoop(op, trips, carried)
+    return None if shared.is_checked and not is_quiet(op) else shared
+
+
+def may_be_long(op: ir.Operation, loop: ir.Operation, least: int) -> bool:
+    """Return whether a serial loop has enough trips, or as many in all iterations of a parallel
+    loop, which the launch knows."""
+    trips = spans(op)[0].trips
+    if trips is None:
+        return not any(is_defined_in(bound, loop) for bound in bounds_of(op)[0])
+    return trips >= least
 
 
 def _are_trips_apart(op: ir.Operation) -> bool:
