@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs.row_loops import ORDERS, check
+from programs.row_loops import ORDERS, check, machine_with_blocks
 
 import mlirad as ti
 
@@ -164,7 +164,7 @@ CASES = [
 def test_blocks_share_rows(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLIRAD_SIMT_ORDER", ORDERS[CASES.index(case) % 3])
     expected, _ = _left_by(ti.x64, *case)
-    found, is_shared = _left_by(ti.simt, *case)
+    found, is_shared = _left_by(machine_with_blocks(), *case)
     tolerance = 1e-4 if case[2] == ti.f32 else 1e-11
     for value, wanted in zip(found, expected):
         scale = float(np.abs(np.nan_to_num(wanted)).max(initial=1.0))
@@ -211,7 +211,7 @@ def _normalized(arch: Any, rows: int, columns: int) -> tuple[list[np.ndarray], s
 def test_extents_that_the_launch_knows(shape: tuple[int, int]) -> None:
     """One code has blocks for long rows, and threads for short ones."""
     expected, _ = _normalized(ti.x64, *shape)
-    found, code = _normalized(ti.simt, *shape)
+    found, code = _normalized(machine_with_blocks(), *shape)
     for value, wanted in zip(found, expected):
         np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-4)
     assert code.count("gpu.launch ") == 2

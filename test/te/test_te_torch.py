@@ -142,7 +142,9 @@ def test_integers_and_several_outputs() -> None:
 def test_what_is_refused() -> None:
     layer, loss = _layer().torch(), ti.field(ti.f64, (), needs_grad=True)
     x, w = _tensors((5, 6), (6, 4))
-    with pytest.raises(TaichiRuntimeTypeError, match=_HERE + "'w' has type f64, but got an array of type f32"):
+    with pytest.raises(
+        TaichiRuntimeTypeError, match=_HERE + "'w' has type f64, but got an array of type f32"
+    ):
         layer(x, w.float())
     with pytest.raises(TaichiRuntimeTypeError, match=_HERE + "layer takes 2 arrays"):
         layer(x)

@@ -63,7 +63,9 @@ def test_what_cannot_be_a_loss_is_refused() -> None:
     with pytest.raises(RuntimeError, match="please set requires_grad=True"):
         ti.ad.Tape(torch.zeros(1))
     loss = torch.zeros(1, requires_grad=True)
-    with pytest.raises(ti.TaichiTypeError, match="expected a field or an ndarray as the loss, got a tensor"):
+    with pytest.raises(
+        ti.TaichiTypeError, match="expected a field or an ndarray as the loss, got a tensor"
+    ):
         ti.ad.Tape(loss, grad_check=[ti.field(ti.f64, (), needs_grad=True)])
     outer = ti.field(ti.f32, (), needs_grad=True)
     with ti.ad.Tape() as tape:

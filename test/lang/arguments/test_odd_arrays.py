@@ -253,5 +253,5 @@ def test_torch_s_tensors() -> None:
     assert x.to_numpy().tolist() == [2.0] * 3
     x[1] = torch.tensor(5.0)
     assert x[1] == 5.0
-    with pytest.raises(TypeError, match="expected a torch.Tensor, got list"):
+    with pytest.raises(TypeError, match=r"expected a torch\.Tensor, got list"):
         x.from_torch([1.0])
