@@ -1,9 +1,11 @@
-"""Programs written by tests, as modules."""
+"""Programs written by tests, as modules, and what comes of many."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -19,3 +21,11 @@ def load(source: str, folder: Path) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def check_numbered(check: Callable[[int], str]) -> None:
+    """Check as many programs as the command line asks for, from a number on, and print how many
+    came out how."""
+    first, count = (int(text) for text in sys.argv[1:3])
+    outcomes = Counter(map(check, range(first, first + count)))
+    print(f"{count} programs, {dict(outcomes)}")

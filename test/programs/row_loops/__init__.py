@@ -6,9 +6,7 @@ of blocks in any order of their threads against those of the CPU.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 import tempfile
 from pathlib import Path
 from random import Random
@@ -18,6 +16,7 @@ import numpy as np
 
 import mlirad as ti
 from mlirad.errors import TaichiCompilationError
+from programs.load import check_numbered, load
 
 ROWS, COLUMNS = 5, 97
 ORDERS = ("ascending", "descending", "shuffled")
@@ -141,12 +140,10 @@ def check(number: int) -> str:
     text = Writer(number).program()
     order = ORDERS[number % 3]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"rows_{number}.py"
-        path.write_text(text)
         try:
-            _, expected = _gradients(path, ti.x64)
+            _, expected = _gradients(text, Path(folder), ti.x64)
             os.environ["MLIRAD_SIMT_ORDER"] = order
-            shared, gradients = _gradients(path, machine_with_blocks())
+            shared, gradients = _gradients(text, Path(folder), machine_with_blocks())
         except (TaichiCompilationError, ti.TaichiRuntimeError):
             return "refused"
         finally:
@@ -156,13 +153,10 @@ def check(number: int) -> str:
     return "right, shared" if shared else "right"
 
 
-def _gradients(path: Path, arch: Any) -> tuple[bool, list[Any]]:
+def _gradients(text: str, folder: Path, arch: Any) -> tuple[bool, list[Any]]:
     """Whether blocks share rows, and the gradients."""
     ti.init(arch=arch, default_fp=ti.f64, offline_cache=False)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(text, folder)
     inputs = [getattr(module, name) for name in (*FIELDS, "r")]
     random = np.random.default_rng(7)
     for field in inputs:  # of few values, so many are equal
@@ -178,9 +172,4 @@ def _gradients(path: Path, arch: Any) -> tuple[bool, list[Any]]:
 
 def main() -> None:
     """Check some programs and print how many came out how."""
-    first, count = (int(text) for text in sys.argv[1:3])
-    outcomes: dict[str, int] = {}
-    for number in range(first, first + count):
-        outcome = check(number)
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    print(f"{count} programs, {outcomes}")
+    check_numbered(check)

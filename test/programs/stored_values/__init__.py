@@ -6,8 +6,6 @@ gradients with values loaded from fields against gradients with all of them comp
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import tempfile
 from pathlib import Path
 from random import Random
@@ -18,6 +16,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.analysis.races import lasting_stores
 from mlirad.errors import TaichiCompilationError
+from programs.load import check_numbered, load
 
 COUNT = 6
 FIELDS = ("a", "b", "c", "d")
@@ -164,11 +163,9 @@ def check(number: int) -> str:
     loaded something. Raises AssertionError for gradients that differ."""
     text = Writer(number).program()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"stored_{number}.py"
-        path.write_text(text)
         try:
-            loaded, gradients = _gradients(path, 0)
-            _, expected = _gradients(path, 1 << 60)
+            loaded, gradients = _gradients(text, Path(folder), 0)
+            _, expected = _gradients(text, Path(folder), 1 << 60)
         except (TaichiCompilationError, ti.TaichiRuntimeError):
             return "refused"
     for found, wanted in zip(gradients, expected):
@@ -176,16 +173,13 @@ def check(number: int) -> str:
     return "right, loaded" if loaded else "right"
 
 
-def _gradients(path: Path, least: int) -> tuple[bool, list[Any]]:
+def _gradients(text: str, folder: Path, least: int) -> tuple[bool, list[Any]]:
     """Whether a reverse has loaded something, and the gradients, where a load has to spare so many
     operations."""
     before, lasting_stores.LEAST = lasting_stores.LEAST, least
     try:
         ti.init(default_fp=ti.f64, offline_cache=False)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = load(text, folder)
         inputs = [getattr(module, name) for name in (*FIELDS, "m", "v")]
         values = np.random.default_rng(7)
         for field in inputs:
@@ -204,9 +198,4 @@ def _gradients(path: Path, least: int) -> tuple[bool, list[Any]]:
 
 def main() -> None:
     """Check some programs and print how many came out how."""
-    first, count = (int(text) for text in sys.argv[1:3])
-    outcomes: dict[str, int] = {}
-    for number in range(first, first + count):
-        outcome = check(number)
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    print(f"{count} programs, {outcomes}")
+    check_numbered(check)
