@@ -214,16 +214,22 @@ def _are_trips_apart(op: ir.Operation) -> bool:
 
 def _goes_along_rows(loop: ir.Operation, shared: Sequence[SharedLoop]) -> bool:
     """Return whether trips, more than iterations, reach elements that are side by side: an access
-    counts for what its last index that changes depends on."""
-    meetings, last = Meetings(loop), Parallel(loop).indices[-1]
+    counts for the last of its indices that changes. Elements that values name lie anywhere."""
+    meetings = Meetings(loop)
     along, across = 0, 0
     for nest in shared:
-        induction = For(nest.op).induction
         for _, _, indices in accesses(nest.op):
             for index in reversed(indices):
-                names = set(meetings.form(index).names)
-                if induction in names or last in names:
-                    along += induction in names
-                    across += induction not in names
+                names = {n for n in meetings.form(index).names if meetings.changes(n)}
+                if For(nest.op).induction in names:
+                    along += 1
+                    break
+                if any(not _is_index_within(name, nest.op) for name in names):
+                    across += 1
                     break
     return along > across
+
+
+def _is_index_within(value: ir.Value, nest: ir.Operation) -> bool:
+    """Return whether a value is the index of a loop within another."""
+    return isinstance(value, ir.BlockArgument) and is_defined_in(value, nest)
