@@ -79,10 +79,11 @@ def split_rows(module: ir.Operation, loop: ir.Operation, least: int) -> None:
 
 
 def _is_long(steps: Iterable[Step], least: int) -> ir.Value | None:
-    """Whether the loops whose trips the launch knows have enough; None without such loops."""
+    """A condition for enough trips of the loops whose trips the launch knows; None without such
+    loops."""
     shared = [step.shared for step in steps if step.shared is not None]
-    trips = [bounds_of(nest.op)[0].trips() for nest in shared if nest.trips is None]
-    return b.all_of([b.compare(b.SGE, one, b.index(least)) for one in trips]) if trips else None
+    counts = [bounds_of(nest.op)[0].trips() for nest in shared if nest.trips is None]
+    return b.all_of([b.compare(b.SGE, n, b.index(least)) for n in counts]) if counts else None
 
 
 def _keep_short_rows(loop: ir.Operation, is_long: ir.Value) -> None:
