@@ -15,6 +15,7 @@ from mlirad.ir.structured import is_branch
 from mlirad.ir.walk import (
     Array,
     array_root,
+    attributes_of,
     block_operations,
     entry_of,
     functions,
@@ -24,8 +25,8 @@ from mlirad.ir.walk import (
 
 REQUIRES = KERNELS
 
-# the elements of each array that are loaded, by the operands of the load
-Loads = dict[Array, dict[tuple[ir.Value, ...], ir.Operation]]
+# the loads of each array, by their operands and attributes: a load may carry no derivative
+Loads = dict[Array, dict[tuple[object, ...], ir.Operation]]
 _STRUCTURE = (Scf.FOR, Scf.IF, Scf.WHILE, Scf.YIELD, Scf.CONDITION)
 
 
@@ -40,7 +41,8 @@ def _scan(block: ir.Block, loads: Loads) -> None:
     for op in block_operations(block):
         if is_load(op):
             of_array = loads.setdefault(array_root(split_access(op)[0]), {})
-            earlier = of_array.setdefault(tuple(op.operands), op)
+            key = (*op.operands, *attributes_of(op).items())
+            earlier = of_array.setdefault(key, op)
             if earlier != op:
                 replace(op, earlier.results)
             continue

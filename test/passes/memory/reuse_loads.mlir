@@ -38,6 +38,24 @@ func.func @squares(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>) {
   return
 }
 
+// A load that carries no derivative is not one that does.
+// CHECK-LABEL: func.func @stopped
+func.func @stopped(%x: !field.array<f32, [8]>, %i: index, %c: i1) -> f32 {
+  %0 = field.load %x[%i] : f32
+  %1 = scf.if %c -> (f32) {
+    // CHECK: scf.if
+    // CHECK-NEXT: field.load %{{.*}} {grad.stop}
+    %2 = field.load %x[%i] {grad.stop} : f32
+    scf.yield %2 : f32
+  } else {
+    // CHECK: else
+    // CHECK-NEXT: scf.yield
+    %2 = field.load %x[%i] : f32
+    scf.yield %2 : f32
+  }
+  return %1 : f32
+}
+
 // Another array argument may be the same array.
 // CHECK-LABEL: func.func @written
 func.func @written(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>, %i: index, %c: i1) -> f32 {
