@@ -4,6 +4,7 @@ trips of a serial loop, or the first thread runs the op alone."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import msgspec
 
@@ -32,6 +33,7 @@ from mlirad.ir.walk import (
 from mlirad.passes.gpu.split_row_loops.carried_values import Carried, Extreme, carried_values
 
 _FEW = 16  # trips of a loop that each thread may run through
+_MANY = 1 << 16  # iterations, whose threads fill a quarter of a large GPU
 
 
 class SharedLoop(msgspec.Struct, frozen=True, eq=False):
@@ -214,22 +216,30 @@ def _are_trips_apart(op: ir.Operation) -> bool:
 
 def _goes_along_rows(loop: ir.Operation, shared: Sequence[SharedLoop]) -> bool:
     """Return whether trips, more than iterations, reach elements that are side by side: an access
-    counts for the last of its indices that changes. Elements that values name lie anywhere."""
+    counts for the last of its indices that changes. Elements that values name lie anywhere. Threads
+    of many iterations read together the elements that all iterations read."""
     meetings = Meetings(loop)
+    rows = [span.trips for span in spans(loop)]
+    are_few = None not in rows and prod(n for n in rows if n is not None) < _MANY
     along, across = 0, 0
     for nest in shared:
+        induction = For(nest.op).induction
         for _, _, indices in accesses(nest.op):
-            for index in reversed(indices):
-                names = {n for n in meetings.form(index).names if meetings.changes(n)}
-                if For(nest.op).induction in names:
-                    along += 1
-                    break
-                if any(not _is_index_within(name, nest.op) for name in names):
-                    across += 1
-                    break
+            names = [
+                {name for name in meetings.form(index).names if meetings.changes(name)}
+                for index in indices
+            ]
+            counted = [n for n in names if n and not all(_is_index_within(v, nest.op) for v in n)]
+            if not counted:
+                continue
+            if induction not in counted[-1]:
+                across += 1
+            elif are_few or any(v != induction for n in counted for v in n):
+                along += 1
     return along > across
 
 
 def _is_index_within(value: ir.Value, nest: ir.Operation) -> bool:
     """Return whether a value is the index of a loop within another."""
-    return isinstance(value, ir.BlockArgument) and is_defined_in(value, nest)
+    is_of_nest = isinstance(value, ir.BlockArgument) and value.owner == For(nest).body
+    return isinstance(value, ir.BlockArgument) and not is_of_nest and is_defined_in(value, nest)
