@@ -56,7 +56,7 @@ def pairs() -> Program:
 
 def grid() -> Program:
     p, mass = ti.Vector.field(2, ti.f32, 40), ti.field(ti.f32, (16, 16))
-    velocity, heat = (ti.Vector.field(2, ti.f32, (16, 16)) for _ in range(2))
+    velocity = ti.Vector.field(2, ti.f32, (16, 16))
 
     @ti.kernel
     def scatter():
@@ -68,7 +68,6 @@ def grid() -> Program:
                 weight = w[a][0] * w[b][1]
                 mass[base + ti.Vector([a, b])] += weight
                 velocity[base + ti.Vector([a, b])] += weight * p[i]
-                heat[base + ti.Vector([a, b])] += weight * p[i] ** 3
 
     return scatter, ()
 
