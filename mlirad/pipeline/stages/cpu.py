@@ -102,7 +102,7 @@ def cpu_stages(
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [
-        *derivation(mode, check_bounds=check_bounds, keeps=keeps, has_lines=debug_info),
+        *derivation(mode, check_bounds=check_bounds, keeps=keeps),
         Stage("memref", lower),
         target_stage(
             fast_math=fast_math,

@@ -37,20 +37,14 @@ _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
 
 
 def derivation(
-    mode: Mode,
-    *,
-    check_bounds: bool = False,
-    store: bool = True,
-    keeps: bool = False,
-    has_lines: bool = False,
+    mode: Mode, *, check_bounds: bool = False, store: bool = True, keeps: bool = False
 ) -> list[Stage]:
     """The stages behind `field` that come before a machine's own, which has to give saved values
     memory unless they `store` them.
 
     A reverse repeats the accesses that its primal has checked, and checks only what it writes
     itself; a primal that `keeps` values is the reverse of another kernel. With tangents, the
-    primal, or the reverse, computes its tangents too (in constant code they are zero). In code that
-    `has_lines`, each load of the program stays one, with its line.
+    primal, or the reverse, computes its tangents too (in constant code they are zero).
     """
     keep_values = [_STORE.rstrip(",")] * (store and keeps)
     if mode.is_check:
@@ -63,9 +57,8 @@ def derivation(
         option = "{stored=true}" if mode.loads_stored else "{again=true}" * (mode.tangents > 0)
         backward = _REVERSE.format(option=option)
         derived = ",".join([backward, *forward, stored, *finite])
-        normalise = _with_all_loads(NORMALISE_REVERSE, has_lines)
         return [
-            Stage("normal", normalise),
+            Stage("normal", NORMALISE_REVERSE),
             Stage(MARKED, _ACCESSES),
             Stage("derived", derived),
         ]
@@ -74,7 +67,7 @@ def derivation(
     ranges = [_CHECK_RANGES] * (not check_bounds)
     bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE] * (not keeps)
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
-    normalise = _with_all_loads(_NORMALISE_CLEARING if mode.clears else NORMALISE, has_lines)
+    normalise = _NORMALISE_CLEARING if mode.clears else NORMALISE
     if not store and not keeps:
         normalise = normalise.replace("lower-block-loops", _IN_THREADS)
     last = keep_values * (not mode.tangents)
@@ -85,10 +78,6 @@ def derivation(
     if mode.tangents:
         stages.append(Stage("derived", ",".join([*marked, *forward, stored])))
     return stages
-
-
-def _with_all_loads(passes: str, has_lines: bool) -> str:
-    return passes.replace("reuse-loads,", "") if has_lines else passes
 
 
 def _collisions(mode: Mode, keep_values: list[str]) -> list[Stage]:

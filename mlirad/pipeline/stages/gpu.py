@@ -50,7 +50,6 @@ def gpu_stages(
     check_bounds: bool = False,
     keeps: bool = False,
     paged_from: int | None = None,
-    has_lines: bool = False,
 ) -> list[Stage]:
     """The stages behind `field`; `outlined` holds the kernels as `gpu.func`, and the host's
     launches of them. Sparse trees of `paged_from` bytes or more are in pages, if any are."""
@@ -58,7 +57,7 @@ def gpu_stages(
     if paged_from is not None:
         mark, lower = _MARK_PAGED.format(paged_from), _LOWER_PAGED
     return [
-        *derivation(mode, check_bounds=check_bounds, store=False, keeps=keeps, has_lines=has_lines),
+        *derivation(mode, check_bounds=check_bounds, store=False, keeps=keeps),
         Stage(
             "memref",
             _LOWER.format(fast=str(fast_math).lower(), tiles=_TILES * fast_math, paged=mark),
@@ -112,12 +111,6 @@ def simt_stages(
     # `outlined` has its flags
     target = target_stage(fast_math=False, lines_of=mode if debug_info else None)
     return [
-        *gpu_stages(
-            mode,
-            fast_math=fast_math,
-            check_bounds=check_bounds,
-            keeps=keeps,
-            has_lines=debug_info,
-        ),
+        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds, keeps=keeps),
         Stage(target.name, f"run-threads-in-loops{{order={order}}},{target.passes}"),
     ]
