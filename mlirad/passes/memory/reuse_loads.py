@@ -1,7 +1,9 @@
-"""Let branches use the elements that were loaded in front of them.
+"""Let branches that only load elements use those that were loaded in front of them.
 
 `if x[i] < least: least = x[i]` loads an element twice. Upstream's `cse` finds equal loads in one
 block; this pass finds those in a branch and in front of it, if nothing in between may write.
+`canonicalize` makes choices of such branches. Branches that do more keep their loads: registers
+that hold elements for longer may cost more than another load.
 """
 
 from __future__ import annotations
@@ -31,26 +33,42 @@ _STRUCTURE = (Scf.FOR, Scf.IF, Scf.WHILE, Scf.YIELD, Scf.CONDITION)
 
 
 def reuse_loads(root: ir.Operation) -> None:
-    """Replace loads in branches by equal ones in front of the branch."""
+    """Replace the loads of branches that do nothing else by equal ones in front of the branch."""
     for function in functions(root):
         _scan(entry_of(function), {})
 
 
 def _scan(block: ir.Block, loads: Loads) -> None:
-    """Replace loads of a block, and of what is in it, by earlier ones."""
+    """Look for branches that only load elements in a block, and in the ops within it."""
     for op in block_operations(block):
         if is_load(op):
-            of_array = loads.setdefault(array_root(split_access(op)[0]), {})
-            key = (*op.operands, *attributes_of(op).items())
-            earlier = of_array.setdefault(key, op)
-            if earlier != op:
-                replace(op, earlier.results)
-            continue
-        for region in op.regions:
-            for inner in region.blocks:
-                _scan(inner, {r: dict(elements) for r, elements in loads.items() if is_branch(op)})
-        if not is_pure(op):
-            _forget(op, loads)
+            loads.setdefault(array_root(split_access(op)[0]), {}).setdefault(_key(op), op)
+        elif not (is_branch(op) and _reuse(op, loads)):
+            for region in op.regions:
+                for inner in region.blocks:
+                    outer = loads.items() if is_branch(op) else ()
+                    _scan(inner, {root: dict(elements) for root, elements in outer})
+            if not is_pure(op):
+                _forget(op, loads)
+
+
+def _key(load: ir.Operation) -> tuple[object, ...]:
+    return (*load.operands, *attributes_of(load).items())
+
+
+def _reuse(branch: ir.Operation, loads: Loads) -> bool:
+    """Replace the loads of a branch if it does nothing else; return whether that is so."""
+    inner = [op for op in operations(branch) if op.name != Scf.YIELD]
+    earlier = [
+        loads.get(array_root(split_access(op)[0]), {}).get(_key(op)) if is_load(op) else None
+        for op in inner
+    ]
+    if any(load is None for load in earlier):
+        return False
+    for op, load in zip(inner, earlier):
+        assert load is not None
+        replace(op, load.results)
+    return True
 
 
 def _forget(op: ir.Operation, loads: Loads) -> None:

@@ -17,8 +17,8 @@ func.func @least(%x: !field.array<f32, [8]>, %i: index, %most: f32) -> f32 {
   return %2 : f32
 }
 
-// CHECK-LABEL: func.func @squares
-func.func @squares(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>) {
+// CHECK-LABEL: func.func @larger
+func.func @larger(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -27,11 +27,21 @@ func.func @squares(%x: !field.array<f32, [8]>, %y: !field.array<f32, [8]>) {
     // CHECK: [[X:%.*]] = field.load
     %0 = field.load %x[%i] : f32
     %1 = arith.cmpf ogt, %0, %zero : f32
+    %2 = scf.if %1 -> (f32) {
+      // CHECK: scf.if
+      // CHECK-NEXT: scf.yield [[X]]
+      %3 = field.load %x[%i] : f32
+      scf.yield %3 : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    // A branch that does more keeps its load.
     scf.if %1 {
-      // CHECK: arith.mulf [[X]], [[X]]
-      %2 = field.load %x[%i] : f32
-      %3 = arith.mulf %2, %2 : f32
-      field.store %3, %y[%i]
+      // CHECK: scf.if
+      // CHECK-NEXT: field.load
+      %3 = field.load %x[%i] : f32
+      %4 = arith.mulf %3, %2 : f32
+      field.store %4, %y[%i]
     }
     scf.reduce
   }
@@ -48,10 +58,7 @@ func.func @stopped(%x: !field.array<f32, [8]>, %i: index, %c: i1) -> f32 {
     %2 = field.load %x[%i] {grad.stop} : f32
     scf.yield %2 : f32
   } else {
-    // CHECK: else
-    // CHECK-NEXT: scf.yield
-    %2 = field.load %x[%i] : f32
-    scf.yield %2 : f32
+    scf.yield %0 : f32
   }
   return %1 : f32
 }
@@ -94,13 +101,19 @@ func.func @fields(%i: index, %c: i1) -> f32 {
     %2 = field.load %x[%i] : f32
     scf.yield %2 : f32
   }
-  // CHECK: scf.if
-  scf.if %c {
-    // CHECK-NEXT: field.store [[X]]
+  %2 = scf.if %c -> (f32) {
+    // CHECK: scf.if
+    // CHECK-NEXT: scf.yield [[X]]
     %3 = field.load %x[%i] : f32
-    field.store %3, %y[%i]
+    scf.yield %3 : f32
+  } else {
+    // CHECK: else
+    // CHECK-NEXT: scf.yield [[X]]
+    %3 = field.load %x[%i] : f32
+    scf.yield %3 : f32
   }
-  return %1 : f32
+  %4 = arith.addf %1, %2 : f32
+  return %4 : f32
 }
 snode.root @S {
   snode.dense [8] {
