@@ -4,7 +4,7 @@ run everything.
 A test is in a slice by its name alone, so that tests that are added or removed between two runs
 move no other. What is sliced: on another machine than the CPU every test, and on the CPU with
 `--all-sliced`; otherwise the numbers of `rotating` tests, random programs of which no run needs
-all. Of the other `slow` tests, two consecutive numbers run everything.
+all. Of the other `slow` tests, three consecutive numbers run everything.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that are in other slices."""
     chosen: Slice = config.getoption("--slice")
     every = config.getoption("--arch") is not None or config.getoption("--all-sliced")
-    half = Slice(chosen.number, min(chosen.count, 2))
-    outside = [item for item in items if not _is_in(item, chosen, half, every)]
+    third = Slice(chosen.number, min(chosen.count, 3))
+    outside = [item for item in items if not _is_in(item, chosen, third, every)]
     if outside:
         config.hook.pytest_deselected(items=outside)
         dropped = {*outside}
         items[:] = [item for item in items if item not in dropped]
 
 
-def _is_in(item: pytest.Item, chosen: Slice, half: Slice, every: bool) -> bool:
+def _is_in(item: pytest.Item, chosen: Slice, third: Slice, every: bool) -> bool:
     if every or item.get_closest_marker("rotating"):
         return chosen.has(item.nodeid)
-    return item.get_closest_marker("slow") is None or half.has(item.nodeid)
+    return item.get_closest_marker("slow") is None or third.has(item.nodeid)

@@ -73,8 +73,10 @@ def test_runs_by_slices(arch: str | None, are_all_sliced: bool) -> None:
     assert len(even & odd) == (len(NAMES) // 2 if shared else 0)
 
 
-def test_two_runs_have_every_slow_test() -> None:
+def test_three_runs_have_every_slow_test() -> None:
     """Of a slice of four, too; without a slice, a run has all."""
-    even, odd = ({*run_by(number, None, kind="slow")} for number in (6, 7))
-    assert len(even | odd) == len(NAMES) and len(even & odd) == len(NAMES) // 2
-    assert {item.marker for item in even & odd} == {None}
+    runs = [{*run_by(number, None, kind="slow")} for number in (6, 7, 8)]
+    assert len(set.union(*runs)) == len(NAMES)
+    for run, next_run in zip(runs, [*runs[1:], runs[0]]):
+        assert len(run & next_run) == len(NAMES) // 2
+        assert {item.marker for item in run & next_run} == {None}
