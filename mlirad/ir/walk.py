@@ -163,6 +163,12 @@ def fields_of(module: ir.Operation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def overlap_key(root: Array) -> object:
+    """Return a key that arrays have in common if they may overlap: arguments may all be one."""
+    is_argument = isinstance(root, ir.Value) and is_function_argument(root)
+    return "an argument" if is_argument else root
+
+
 def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Array, list[ir.Value]]]:
     """Every load, store and atomic nested in an operation, with the array it touches and its
     indices."""

@@ -62,6 +62,13 @@ def threads_in_blocks(count: ir.Value, size: int) -> Parallel:
     return b.parallel_loop([b.index(0)], [count], [b.index(1)], attributes)
 
 
+def blocks_of_threads(count: ir.Value, size: int) -> Parallel:
+    """A loop like that for blocks whose threads work together: other passes leave it alone."""
+    threads = threads_in_blocks(count, size)
+    threads.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), size)
+    return threads
+
+
 def thread_number() -> ir.Value:
     """The number of a thread in its block, where blocks have one axis."""
     return _thread_id("x")

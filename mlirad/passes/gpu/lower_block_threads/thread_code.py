@@ -10,11 +10,10 @@ from mlirad.dialect.field import array_of, element_type, is_load
 from mlirad.ir import build as b
 from mlirad.ir.box import box_digits
 from mlirad.ir.gpu.blocks import (
-    THREADS,
     barrier,
     block_number,
+    blocks_of_threads,
     thread_number,
-    threads_in_blocks,
 )
 from mlirad.ir.structured import For, Parallel
 from mlirad.ir.walk import (
@@ -37,8 +36,7 @@ def run_by_threads(loop: ir.Operation, plan: Plan) -> None:
         count, size = Parallel(loop).upper[0], plan.size
         trips = constant_integer(count)
         total = b.mul(count, b.index(size)) if trips is None else b.index(trips * size)
-        threads = threads_in_blocks(total, size)
-        threads.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), size)
+        threads = blocks_of_threads(total, size)
     with at_end(threads.body, loop.location):
         thread, block = thread_number(), block_number()
         b.end_parallel()

@@ -32,8 +32,8 @@ from mlirad.ir.walk import (
     enclosing,
     has_uses,
     is_defined_in,
-    is_function_argument,
     operations,
+    overlap_key,
 )
 from mlirad.passes.gpu.lower_block_threads.exchanges import is_exchange, segment_of
 
@@ -60,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         roots = [root for _, root, _ in accesses(op)]
         if is_access(op):
             roots.append(array_root(split_access(op)[0]))
-        return any(_root(root) in self.contested for root in roots)
+        return any(overlap_key(root) in self.contested for root in roots)
 
 
 def plan_of(loop: ir.Operation) -> Plan | None:
@@ -147,12 +147,6 @@ def _is_own(array: ir.Operation) -> bool:
     return True
 
 
-def _root(root: object) -> object:
-    """Return a key that arrays have in common if they may overlap: arguments may all be one."""
-    is_argument = isinstance(root, ir.Value) and is_function_argument(root)
-    return "an argument" if is_argument else root
-
-
 def _contested(
     loop: ir.Operation, segments: list[For], hidden: Collection[ir.Value]
 ) -> Iterator[object]:
@@ -162,11 +156,11 @@ def _contested(
         if root in hidden or _is_of_thread(root, segments):
             continue
         if is_atomic(op) and not has_uses(op.results[0]):
-            written.add(_root(root))
+            written.add(overlap_key(root))
             continue
-        used.add(_root(root))
+        used.add(overlap_key(root))
         if not is_load(op):
-            written.add(_root(root))
+            written.add(overlap_key(root))
     return iter(written & used)
 
 

@@ -10,7 +10,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import array_type
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
-from mlirad.ir.gpu.blocks import THREADS, barrier, block_number, thread_number, threads_in_blocks
+from mlirad.ir.gpu.blocks import barrier, block_number, blocks_of_threads, thread_number
 from mlirad.ir.gpu.box_points import Axis, Point, Values
 from mlirad.ir.gpu.partial_sums import PartialSums
 from mlirad.ir.structured import For, Parallel
@@ -52,8 +52,7 @@ class PairCode:
         assert rows is not None and length is not None
         tiles = -(-length // (_SIZE * self.cut.shares))  # of a share
         blocks = -(-rows // (_SIZE * self.cut.rows)) * self.cut.shares
-        threads = threads_in_blocks(b.index(blocks * _SIZE), _SIZE)
-        threads.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), _SIZE)
+        threads = blocks_of_threads(b.index(blocks * _SIZE), _SIZE)
         with at_end(threads.body, self.loop.location):
             block, thread = block_number(), thread_number()
             shares = b.index(self.cut.shares)

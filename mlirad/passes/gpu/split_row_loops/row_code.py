@@ -14,13 +14,12 @@ from mlirad.ir.gpu.blocks import (
     BLOCK_DIM,
     DEFAULT_BLOCK,
     MOST_THREADS,
-    THREADS,
     WARP,
     barrier,
     block_number,
+    blocks_of_threads,
     reduce_in_block,
     thread_number,
-    threads_in_blocks,
 )
 from mlirad.ir.marks.rounding import round_as, update_marks
 from mlirad.ir.memory.launch_memory import scratch
@@ -58,8 +57,7 @@ def split_rows(module: ir.Operation, loop: ir.Operation, least: int) -> None:
         buffers = [
             scratch(module, value.type, [constant_integer(rows) or 0]) for value in plan.passed
         ]
-        threads = threads_in_blocks(b.mul(rows, b.index(size)), size)
-        threads.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), size)
+        threads = blocks_of_threads(b.mul(rows, b.index(size)), size)
     with at_end(threads.body, loop.location):
         row = block_number()
         if constant_integer(rows) is None:  # a launch has at least one block
@@ -175,7 +173,7 @@ class _RowCode:
                 begin[value.position] = _neutral(value, initial[value.position].type)
         number = b.integer_type(64 if shared.trips is None else 32)
         begin += [b.number(-1, number) for _ in extremes]  # the trip of the number
-        begin += [b.number(0, b.integer_type(1)) for _ in extremes]  # whether one is no number
+        begin += [b.number(0, b.integer_type(1))] * shared.is_checked  # for what is no number
         trips = bounds_of(shared.op)[0].trips()
         loop = b.for_loop(self.thread, trips, b.index(self.size), begin)
         with at_end(loop.body, shared.op.location):
@@ -186,22 +184,22 @@ class _RowCode:
             for op in ops:
                 clone(op, inner)
             ends = [inner.get(value, value) for value in end.operands]
-            places, flags = _chunks(loop.carried[len(initial) :], len(extremes))
+            places = loop.carried[len(initial) :]
             ends += [
                 _select(
                     extreme, inner[extreme.condition], place, b.index_cast(loop.induction, number)
                 )
                 for extreme, place in zip(extremes, places)
             ]
-            ends += [
-                _or_no_number(flag, inner.get(extreme.other, extreme.other))
-                for extreme, flag in zip(extremes, flags)
-            ]
+            if shared.is_checked:
+                flag: ir.Value = loop.carried[-1]
+                for extreme in extremes:
+                    flag = _or_no_number(flag, inner.get(extreme.other, extreme.other))
+                ends.append(flag)
             b.yield_(ends)
         results = self._combine(shared, initial, loop.results)
         if shared.is_checked:
-            are_no_numbers = loop.results[len(initial) + len(extremes) :]
-            results = self._unless_no_number(shared.op, are_no_numbers, results, values)
+            results = self._unless_no_number(shared.op, loop.results[-1], results, values)
         values.update(zip(shared.op.results, results))
 
     def _combine(
@@ -249,14 +247,14 @@ class _RowCode:
     def _unless_no_number(
         self,
         nest: ir.Operation,
-        flags: Sequence[ir.Value],
+        flag: ir.Value,
         results: Sequence[ir.Value],
         values: dict[ir.Value, ir.Value],
     ) -> list[ir.Value]:
         """The results of a loop; those of all of its trips, one after another, where a number that
         was compared is none."""
         i32 = b.integer_type(32)
-        bits = reduce_in_block(AtomicKind.OR, b.extui(_any(flags), i32))
+        bits = reduce_in_block(AtomicKind.OR, b.extui(flag, i32))
         branch = b.if_else(
             b.compare(b.NE, bits, b.number(0, i32)), [value.type for value in results]
         )
@@ -293,14 +291,3 @@ def _or_no_number(flag: ir.Value, value: ir.Value) -> ir.Value:
     if not b.is_float(value.type):
         return flag
     return b.ori(flag, b.compare_floats(b.UNO, value, value))
-
-
-def _any(conditions: Sequence[ir.Value]) -> ir.Value:
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = b.ori(result, condition)
-    return result
-
-
-def _chunks(values: Sequence[ir.Value], count: int) -> tuple[list[ir.Value], list[ir.Value]]:
-    return list(values[:count]), list(values[count:])

@@ -20,15 +20,14 @@ from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.structured import For, Parallel, is_branch, is_for
 from mlirad.ir.walk import (
-    Array,
     accesses,
     array_root,
     block_operations,
     defining_op,
     has_uses,
     is_defined_in,
-    is_function_argument,
     operations,
+    overlap_key,
 )
 from mlirad.passes.gpu.split_row_loops.carried_values import Carried, Extreme, carried_values
 
@@ -137,7 +136,9 @@ def _step(op: ir.Operation, loop: ir.Operation, least: int) -> Step | None:
         if not _is_simple(inner):
             return None
         if is_access(inner):
-            (reads if is_load(inner) else writes).add(_key(array_root(split_access(inner)[0])))
+            (reads if is_load(inner) else writes).add(
+                overlap_key(array_root(split_access(inner)[0]))
+            )
     shared = None
     if is_for(op):
         shared = _shared_loop(op, loop, least)
@@ -168,12 +169,6 @@ def _is_simple(op: ir.Operation) -> bool:
     )
 
 
-def _key(root: Array) -> object:
-    """Return a key that arrays have in common if they may overlap: arguments may all be one."""
-    is_argument = isinstance(root, ir.Value) and is_function_argument(root)
-    return "an argument" if is_argument else root
-
-
 def _shared_loop(op: ir.Operation, loop: ir.Operation, least: int) -> SharedLoop | None:
     """The loop with what it carries; None if it is short, or its trips depend on each other."""
     trips = spans(op)[0].trips
@@ -201,7 +196,7 @@ def _are_trips_apart(op: ir.Operation) -> bool:
     induction, meetings = For(op).induction, Meetings(op)
     by_key: dict[object, list[tuple[ir.Operation, list[ir.Value]]]] = {}
     for inner, root, indices in accesses(op):
-        by_key.setdefault(_key(root), []).append((inner, indices))
+        by_key.setdefault(overlap_key(root), []).append((inner, indices))
     for group in by_key.values():
         writes = [access for access in group if not is_load(access[0])]
         if all(is_atomic(inner) and PLAIN_MARK not in inner.attributes for inner, _ in group):

@@ -11,11 +11,10 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_digits, fold, product
 from mlirad.ir.gpu.blocks import (
-    THREADS,
     barrier,
     block_number,
+    blocks_of_threads,
     thread_number,
-    threads_in_blocks,
 )
 from mlirad.ir.gpu.box_points import Axis, Values
 from mlirad.ir.ops import Arith
@@ -104,8 +103,7 @@ class TileCode:
             fold(Arith.CEILDIVSI, self.columns.extent, b.index(shape.columns)),
         ]
         blocks, size = product(counts), shape.threads
-        threads = threads_in_blocks(product([blocks, b.index(size)]), size)
-        threads.op.attributes[THREADS] = ir.IntegerAttr.get(b.integer_type(64), size)
+        threads = blocks_of_threads(product([blocks, b.index(size)]), size)
         with at_end(threads.body, self.loop.location):
             block = block_number()
             if constant_integer(blocks) is None:  # a launch has at least one block
