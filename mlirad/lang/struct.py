@@ -11,6 +11,7 @@ from typing import Any
 
 from mlirad.checks import instance
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, spelled
+from mlirad.frontend.python.source.source_text import PARSER, parsed
 from mlirad.frontend.python.values.annotations import unwrapped
 from mlirad.frontend.python.values.struct import METHODS, Struct, set_maker
 from mlirad.frontend.python.values.struct_type import StructType
@@ -77,9 +78,10 @@ def _refuse_twice(cls: type) -> None:
     """Raise TaichiCompilationError if the body of a class declares a member twice, which Python
     does not see."""
     try:
-        lines, start = inspect.getsourcelines(cls)
+        with PARSER:
+            lines, start = inspect.getsourcelines(cls)
         file = spelled(inspect.getsourcefile(cls) or "<unknown>")
-        node = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        node = parsed(textwrap.dedent("".join(lines))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return  # there is no text
     indent = len(lines[0]) - len(lines[0].lstrip())

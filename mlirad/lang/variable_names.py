@@ -7,6 +7,7 @@ import linecache
 from functools import lru_cache
 from typing import Any
 
+from mlirad.frontend.python.source.source_text import parsed
 from mlirad.lang.callers import program_frame
 
 _Span = tuple[int | None, int | None, int | None, int | None]
@@ -27,7 +28,7 @@ def variable_name(default: str) -> str:
 def _assigned_names(file: str, lines: tuple[str, ...]) -> dict[_Span, str]:
     """The names that calls are assigned to, by the place of the call."""
     try:
-        tree = ast.parse("".join(lines), file)
+        tree = parsed("".join(lines), file)
     except SyntaxError:
         return {}
     names: dict[_Span, str] = {}

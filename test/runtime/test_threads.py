@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier, Event, Thread
 from typing import Any
 
@@ -13,6 +16,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.frontend.python.source.source_text import parsed
 from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.runtime.program import program
 
@@ -505,3 +509,30 @@ def test_stress() -> None:
 
     assert sum(at_once(8, work)) >= 20_000
     assert time.monotonic() - begin < 60
+
+
+class Cycle:
+    """An object that only the garbage collector ends, in Python code, which lets other threads go
+    on."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        sum(range(50))
+
+
+def test_syntax_trees_in_threads() -> None:
+    text = Path(__file__).read_text()
+
+    def parse(number: int) -> list[int]:
+        return [len(parsed(text).body) for _ in range(20) if [Cycle() for _ in range(20)]]
+
+    thresholds = gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(5)
+    try:
+        counts = at_once(4, parse)
+    finally:
+        gc.set_threshold(*thresholds)
+    assert counts == [[len(ast.parse(text).body)] * 20] * 4

@@ -87,11 +87,32 @@ class _OptionOfDeclaration:
         refuse_late_gradient(array.description, self.name)
 
 
+class _Elements:
+    """A name that a program assigns numbers to, though arrays do not have it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, array: Memory | None, kind: type) -> NoReturn:
+        raise AttributeError(self.name)  # and `__getattr__` says what to write instead
+
+    def __set__(self, array: Memory, value: object) -> NoReturn:
+        index = "i" if array.shape else "None"
+        raise AttributeError(
+            f"x.{self.name} = y: {array.description} has no attribute '{self.name}': "
+            f"x[{index}] = v sets an element, x.fill(v) sets all, and x.from_numpy(a) copies an "
+            "array",
+            name=self.name,
+        )
+
+
 class Memory(HostArray):
     """A field or an ndarray, which is neither a number nor a sequence."""
 
     shape: Any  # a property of fields and of ndarrays
     needs_grad, requires_grad = _OptionOfDeclaration(), _OptionOfDeclaration()
+    data, val, value, values = _Elements(), _Elements(), _Elements(), _Elements()
+    x, y, z, w = _Elements(), _Elements(), _Elements(), _Elements()
 
     def __format__(self, spec: str) -> str:
         if spec:

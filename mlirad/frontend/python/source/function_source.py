@@ -20,7 +20,7 @@ from mlirad.frontend.python.source.assigned_names import (
 )
 from mlirad.frontend.python.source.lambdas import definition_of
 from mlirad.frontend.python.source.match_statements import MatchesAsBranches
-from mlirad.frontend.python.source.source_text import origin, text_of
+from mlirad.frontend.python.source.source_text import origin, parsed, text_of
 
 
 class FunctionSource(msgspec.Struct):
@@ -57,7 +57,7 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
-    definition = ast.parse(dedented).body[0]
+    definition = parsed(dedented).body[0]
     if isinstance(definition, ast.AsyncFunctionDef):
         raise TaichiSyntaxError(f"'{name}' is defined by 'async def': a kernel is a plain 'def'")
     if not isinstance(definition, ast.FunctionDef):

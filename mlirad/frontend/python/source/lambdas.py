@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend.python.source.source_text import as_imported, may_be_edited
+from mlirad.frontend.python.source.source_text import as_imported, may_be_edited, parsed
 
 
 def definition_of(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
@@ -21,7 +21,7 @@ def definition_of(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
         lines, position = as_imported(code, [lines])
         start, moved = position + 1, position + 1 - start
     try:
-        tree = ast.parse("".join(lines))
+        tree = parsed("".join(lines))
     except SyntaxError:
         tree = ast.Module([], [])
     on_line = [

@@ -8,11 +8,13 @@ of a file that was written to since the process began, which is refused where Py
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 import os
 import re
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +25,13 @@ from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.source.whole_statements import definition, indent
 
 _FUTURE = 0x1FF0000  # flags of `from __future__ import ...`
+PARSER = threading.RLock()  # Python 3.11 can fail if two threads make syntax trees at once
+
+
+def parsed(text: str, file: str = "<unknown>") -> ast.Module:
+    """Return the syntax tree of a text. Raises SyntaxError if it has none."""
+    with PARSER:
+        return ast.parse(text, file)
 
 
 def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
