@@ -12,6 +12,7 @@ the host gave infinities (`mark-poles`). What cannot be 0 by its form may be div
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from math import isfinite
 
 from mlirad.analysis.intervals import Intervals
@@ -56,14 +57,21 @@ class Finiteness:
     def __init__(self, graph: Graph, infinite: Collection[Array] = ()) -> None:
         self.graph, self.infinite = graph, infinite
         self.intervals = Intervals(graph)
-        self.unbounded = self._made_of(self._has_pole)
-        self.stored = self._made_of(lambda node: is_read(node))
-        self.dropped = self._dropped_floats()
+
+    @cached_property
+    def unbounded(self) -> set[int]:
+        """The floats that are made of what may be infinite."""
+        return self._made_of(self._has_pole)
+
+    @cached_property
+    def stored(self) -> set[int]:
+        """The floats that are made of what is in memory."""
+        return self._made_of(lambda node: is_read(node))
 
     def _made_of(self, is_seed: Callable[[Node], bool]) -> set[int]:
         """The floats that the results of some nodes pass to."""
         sources: set[int] = set()
-        while self._spread(self.graph.body, is_seed, sources):
+        while self._spread(self.graph.body, is_seed, sources) and self.graph.has_cycles:
             pass
         return sources
 
@@ -83,7 +91,8 @@ class Finiteness:
             values.update(v for v in reached if self.graph.floats[v])
         return changed or len(values) > before
 
-    def _dropped_floats(self) -> set[int]:
+    @cached_property
+    def dropped(self) -> set[int]:
         """The floats whose adjoint a choice may make 0: a `select`, or a block that may not run;
         with what makes them."""
         nodes = list(self.graph.nodes())

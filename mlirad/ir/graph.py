@@ -3,25 +3,34 @@ value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import ARRAY_OPERAND, is_access, is_array
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp, stack_element
 from mlirad.ir.build import is_float
 from mlirad.ir.flow import Block, Edge, Flow, flow_of
-from mlirad.ir.structured import is_for, is_parallel
+from mlirad.ir.structured import is_branch, is_for, is_parallel
 from mlirad.ir.walk import Array, array_root
+
+Fact = TypeVar("Fact")
+_STACKS = (PushOp.OPERATION_NAME, PopOp.OPERATION_NAME)
 
 
 class Node:
-    """An operation: values are numbers."""
+    """An operation: values are numbers. Values pass unchanged through a passage: through blocks, or
+    a stack."""
 
     __slots__ = (
         "_flow",
         "array",
         "block",
         "blocks",
+        "is_passage",
         "name",
         "op",
         "operands",
@@ -36,6 +45,7 @@ class Node:
         self.results: list[int] = []
         self.blocks: list[BlockNode] = []
         self.array: Array = ""
+        self.is_passage = self.name in _STACKS
         self._flow: Flow | None = None
 
     @property
@@ -80,11 +90,6 @@ class Node:
             blocks = [Block(block.arguments, block.terminator.operands) for block in self.blocks]
             self._flow = flow_of(self.name, self.operands, blocks, self.results)
         return self._flow
-
-    @property
-    def is_passage(self) -> bool:
-        """Return whether values pass through this unchanged: through blocks, or a stack."""
-        return bool(self.blocks) or PushOp.holds(self) or PopOp.holds(self)
 
     @property
     def edges(self) -> list[Edge]:
@@ -142,6 +147,7 @@ class Graph:
         self.floats: list[bool] = []
         self.defined: list[Node | BlockNode] = []
         self._numbers: dict[ir.Value, int] = {}
+        self._facts: dict[Hashable, Any] = {}
         self.outside = BlockNode(None, -1)
         self.body = self._read(function.regions[0].blocks[0], None, 0)
 
@@ -170,6 +176,7 @@ class Graph:
             ):  # which has derivatives of its own
                 for inner in region.blocks:
                     node.blocks.append(self._read(inner, node, depth + 1))
+                    node.is_passage = True
             node.results = [self._number(v, node) for v in op.results]
             if AllocOp.holds(node):
                 self.floats[node.results[0]] = is_float(stack_element(op.results[0].type))
@@ -177,6 +184,22 @@ class Graph:
                 node.array = array_root(self.values[node.array_value])
             result.nodes.append(node)
         return result
+
+    @cached_property
+    def has_cycles(self) -> bool:
+        """Return whether a value may depend on a later one: by a loop, or by a stack."""
+        return any(
+            node.is_passage and not is_branch(node) and not is_parallel(node)
+            for node in self.nodes()
+        )
+
+    def fact(self, key: Hashable, find: Callable[[], Fact]) -> Fact:
+        """Return what `find` returns, which is called once for a key. It may depend on the ops, but
+        not on marks that passes set."""
+        if key not in self._facts:
+            self._facts[key] = find()
+        found: Fact = self._facts[key]
+        return found
 
     def block_of(self, value: int) -> BlockNode:
         """The block in which a value is defined."""
@@ -194,3 +217,47 @@ class Graph:
     def is_array(self, value: int) -> bool:
         """Return whether a value is an array."""
         return is_array(self.values[value].type)
+
+
+_GRAPHS: ContextVar[dict[ir.Operation, Graph] | None] = ContextVar("graphs", default=None)
+
+
+def graph_of(function: ir.Operation) -> Graph:
+    """Return the graph of a function, which passes that only set marks share."""
+    graphs = _GRAPHS.get()
+    if graphs is None:
+        return Graph(function)
+    if function not in graphs:
+        graphs[function] = Graph(function)
+    return graphs[function]
+
+
+@contextmanager
+def sharing_graphs() -> Iterator[None]:
+    """Let passes share graphs while they leave ops as they are."""
+    token = _GRAPHS.set({})
+    try:
+        yield
+    finally:
+        _GRAPHS.reset(token)
+
+
+@contextmanager
+def keeping_graphs(only_marks: bool) -> Iterator[None]:
+    """Keep the shared graphs during a pass, or drop those of before and of the pass itself, which
+    changes ops."""
+    graphs = _GRAPHS.get() or {}
+    if not only_marks:
+        graphs.clear()
+    yield
+    if not only_marks:
+        graphs.clear()
+
+
+def verify_graphs() -> None:
+    """Raise AssertionError if a shared graph is not that of its function."""
+    for function, graph in (_GRAPHS.get() or {}).items():
+        now = Graph(function)
+        assert graph.values == now.values, f"a pass that only sets marks changed {function.name}"
+        for node, again in zip(graph.nodes(), now.nodes(), strict=True):
+            assert (node.op, node.operands) == (again.op, again.operands), f"{node.op} has changed"

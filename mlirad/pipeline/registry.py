@@ -60,6 +60,12 @@ def requirements_of(name: str) -> tuple[Requirement, ...]:
     return requirements
 
 
+def only_marks(name: str) -> bool:
+    """Return whether a pass of ours leaves ops as they are and changes only their attributes."""
+    module = sys.modules[find_pass(name).__module__]
+    return getattr(module, "ONLY_MARKS", False)
+
+
 def runs_on_modules_only(function: PassFunction) -> bool:
     """Return whether a pass needs the whole module: what it takes is named so."""
     assert isinstance(function, FunctionType)

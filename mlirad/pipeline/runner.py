@@ -12,13 +12,19 @@ import msgspec
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError, TaichiCompilationError
+from mlirad.ir.graph import keeping_graphs, sharing_graphs, verify_graphs
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.loop_names import name_loop
 from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request, Requests
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
-from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
+from mlirad.pipeline.registry import (
+    find_pass,
+    only_marks,
+    requirements_of,
+    runs_on_modules_only,
+)
 from mlirad.pipeline.stages.stage import join
 from mlirad.pipeline.text import Step, parse_pipeline
 
@@ -76,7 +82,7 @@ def compile_pipeline(
         )
 
     def run() -> None:
-        with module.context:
+        with module.context, sharing_graphs():
             for action in actions:
                 action(module)
 
@@ -130,7 +136,7 @@ class _Compiler:
     def _compile_ours(self, anchor: str, step: Step) -> Action:
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
-        needs_module = runs_on_modules_only(function)
+        needs_module, marks = runs_on_modules_only(function), only_marks(step.name)
         if needs_module and anchor not in (MODULE, ANY):
             raise PipelineError(f"'{step.name}' runs on '{MODULE}', not on '{anchor}'")
 
@@ -142,11 +148,13 @@ class _Compiler:
                 )
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
-            requests = function(op, **options)
-            if requests is not None:
-                self._serve_all(requests)
+            with keeping_graphs(marks):
+                requests = function(op, **options)
+                if requests is not None:
+                    self._serve_all(requests)
             if self.verify_ours:
                 op.verify()
+                verify_graphs()
 
         return self._watch(step.name, work)
 
@@ -185,7 +193,8 @@ class _Compiler:
 
         def work(op: ir.Operation) -> None:
             manager.enable_verifier(self.verify)
-            manager.run(op)
+            with keeping_graphs(False):
+                manager.run(op)
 
         return self._watch(text, work)
 

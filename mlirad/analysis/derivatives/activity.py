@@ -9,7 +9,7 @@ from mlirad.dialect.field import AllocaOp, array_of, is_atomic, is_load, is_read
 from mlirad.dialect.grad import CustomOp, PopOp, PushOp, RecordOp, UndoOp
 from mlirad.dialect.snode import duals_of, places
 from mlirad.errors import TaichiCompilationError
-from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.graph import BlockNode, Graph, Node, graph_of
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.walk import Array, array_root
 
@@ -191,6 +191,16 @@ class Activity:
         if any(v in self.useful for v in node.results):
             return self._mark(self.useful, node.operands)
         return False
+
+
+def activity_of(
+    module: ir.Operation, function: ir.Operation, *, with_duals: bool = False
+) -> Activity:
+    """Return the activity of a function, with its graph, which passes that only set marks share."""
+    graph = graph_of(function)
+    return graph.fact(
+        (Activity, with_duals), lambda: Activity(module, function, graph, with_duals=with_duals)
+    )
 
 
 def _argument_attributes(function: ir.Operation) -> list[ir.DictAttr]:

@@ -253,3 +253,11 @@ class NeededValues:
 
 def _is_add(node: Node) -> bool:
     return atomic_kind(node.op) == AtomicKind.ADD
+
+
+def needed_of(activity: Activity, arrays: frozenset[Array] = frozenset()) -> NeededValues:
+    """Return what the reverse of a function needs, which passes that only set marks share."""
+    graph = activity.graph
+    return graph.fact(
+        (NeededValues, activity, arrays), lambda: NeededValues(graph, activity, arrays)
+    )

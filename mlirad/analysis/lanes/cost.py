@@ -135,18 +135,20 @@ class Scalar:
             nest = inner[0]
         if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
             return False
-        strides = self.strides(nest)
         if is_long(nest):
             return False
+        strides = self.strides(nest)
         return _is_regular(nest, strides, self.fast) and not any(
             is_far(op, strides) for op in operations(nest)
         )
 
     def _vectorized_cost(self, op: ir.Operation) -> float | None:
         """Return the cost of an innermost loop as LLVM vectorizes it; None if LLVM does not."""
-        strides = self.strides(op)
         trips = expected_trips(op)
-        if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):
+        if trips < self.width or is_long(op):
+            return None
+        strides = self.strides(op)
+        if not _is_regular(op, strides, self.fast):
             return None
         if not runs_in_any_order(op) and _reads_what_it_stores(op, strides):
             return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mlirad.analysis.lanes.updates import left_behind
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Memref
+from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import DISTINCT, For, If, While, is_branch, is_for, is_while
 from mlirad.ir.walk import (
     block_operations,
@@ -19,6 +20,7 @@ from mlirad.ir.walk import (
     operations,
 )
 
+_KEEPING_APART = (Arith.ADDI, Arith.SUBI, Arith.MULI, Arith.INDEX_CAST)
 _LONGEST = 4096  # with longer strides, indices of 32 bits could wrap between lanes that are active
 
 
@@ -90,12 +92,14 @@ class Strides:
         """Return whether lanes have different results as they have different operands."""
         if DISTINCT in op.attributes:
             return enclosing(op) == self.loop
+        if op.name not in _KEEPING_APART:
+            return False
         distinct = [value in self._distinct for value in op.operands]
         if op.name in (Arith.ADDI, Arith.SUBI):
             return any(distinct) and any(map(self.is_uniform, op.operands))
         if op.name == Arith.MULI:
             return any(distinct) and any(map(constant_integer, op.operands))
-        return op.name == Arith.INDEX_CAST and distinct[0]
+        return distinct[0]
 
     def _is_private(self, op: ir.Operation) -> bool:
         return op.operands[0] in self.private
@@ -179,7 +183,7 @@ def _private_buffers(loop: ir.Operation) -> set[ir.Value]:
     there may reach another, because they run in any order."""
     buffers = set()
     for op in operations(loop):
-        for value in op.operands:
+        for value in op.operands if not is_arithmetic(op) else ():
             allocation = defining_op(value)
             if (
                 allocation is not None

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import NeededValues
+from mlirad.analysis.derivatives.activity import Activity, activity_of
+from mlirad.analysis.derivatives.needed import NeededValues, needed_of
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.races.deactivations import Deactivations
-from mlirad.analysis.races.overwrite import Neighbours, Overwrites
+from mlirad.analysis.races.overwrite import Neighbours, overwrites_of
 from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
 from mlirad.dialect.field import (
@@ -46,7 +46,7 @@ class Collisions:
 
     def __init__(self, graph: Graph, activity: Activity) -> None:
         self.graph, self.activity = graph, activity
-        self.overwrites, self.deactivations = Overwrites(graph), Deactivations()
+        self.overwrites, self.deactivations = overwrites_of(graph), Deactivations()
         self._apart: dict[tuple[Node, Node], bool] = {}
         self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if is_parallel(loop)]
 
@@ -165,17 +165,22 @@ class Open(msgspec.Struct, frozen=True):
     done: frozenset[Array]
 
 
-def find_open(
-    module: ir.Operation, function: ir.Operation, graph: Graph, *, tangents: bool
-) -> Open:
+def collisions_of(activity: Activity) -> Collisions:
+    """Return the collisions of a function, which passes that only set marks share."""
+    graph = activity.graph
+    return graph.fact((Collisions, activity), lambda: Collisions(graph, activity))
+
+
+def find_open(module: ir.Operation, function: ir.Operation, *, tangents: bool) -> Open:
     """The pairs of a function that are not proven, for its reverse at memory as that finds it, or
     for its tangents at memory as it was before."""
-    activity = Activity(module, function, graph, with_duals=tangents)
-    collisions = Collisions(graph, activity)
+    activity = activity_of(module, function, with_duals=tangents)
+    graph = activity.graph
+    collisions = collisions_of(activity)
     if tangents:
         written = {node.array for node in graph.nodes() if is_write(node)}
         return Open(collisions, collisions.pairs(None), frozenset(written | activity.cells))
-    needed = NeededValues(graph, activity, redone_arrays(function, graph))
+    needed = needed_of(activity, redone_arrays(function, graph))
     return Open(collisions, collisions.pairs(needed), needed.arrays | activity.cells)
 
 

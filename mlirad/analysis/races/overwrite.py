@@ -227,3 +227,8 @@ def _branch(owner: Node, node: Node) -> BlockNode:
         assert block.owner is not None
         block = block.owner.block
     return block
+
+
+def overwrites_of(graph: Graph) -> Overwrites:
+    """Return the overwrites of a function, which passes that only set marks share."""
+    return graph.fact(Overwrites, lambda: Overwrites(graph))

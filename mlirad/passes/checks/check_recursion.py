@@ -14,6 +14,7 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions, operations
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def check_recursion(module: ir.Operation) -> None:

@@ -7,11 +7,11 @@ one row in order, a GPU none. What was found is left in the module's `field.warn
 
 from __future__ import annotations
 
-from mlirad.analysis.races.overwrite import Overwrites, Place
+from mlirad.analysis.races.overwrite import Overwrites, Place, overwrites_of
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import Node, graph_of
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.loop_names import loop_name
 from mlirad.ir.reports.message import Message, add_warnings
@@ -21,6 +21,7 @@ from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def report_races(module: ir.Operation) -> None:
@@ -35,8 +36,8 @@ def report_races(module: ir.Operation) -> None:
 
 
 def _messages_of(function: ir.Operation) -> list[Message]:
-    graph = Graph(function)
-    overwrites = Overwrites(graph)
+    graph = graph_of(function)
+    overwrites = overwrites_of(graph)
     messages = []
     for loop in graph.nodes():
         if is_parallel(loop):

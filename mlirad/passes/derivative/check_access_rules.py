@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
-from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import NeededValues
+from mlirad.analysis.derivatives.activity import activity_of
+from mlirad.analysis.derivatives.needed import NeededValues, needed_of
 from mlirad.analysis.footprints.footprint import named_array
-from mlirad.analysis.races.collisions import Collisions
+from mlirad.analysis.races.collisions import collisions_of
 from mlirad.analysis.races.deactivations import cure
-from mlirad.analysis.races.overwrite import Neighbours, Overwrites, Place
+from mlirad.analysis.races.overwrite import Neighbours, Place, overwrites_of
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, AtomicKind, atomic_kind, is_atomic, is_load, is_write
 from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import Node
 from mlirad.ir.limits import OneOf
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.loop_names import in_loop, loop_name
@@ -34,6 +34,7 @@ from mlirad.ir.walk import Array, functions
 Rules = Annotated[str, OneOf(("save", "refuse"))]
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def check_access_rules(
@@ -49,10 +50,10 @@ def check_access_rules(
 class _Check:
     def __init__(self, module: ir.Operation, function: ir.Operation, rules: str) -> None:
         self.function, self.rules = function, rules
-        self.graph = Graph(function)
-        self.activity = Activity(module, function, self.graph)
-        self.overwrites = Overwrites(self.graph)
-        self.collisions = Collisions(self.graph, self.activity)
+        self.activity = activity_of(module, function)
+        self.graph = self.activity.graph
+        self.overwrites = overwrites_of(self.graph)
+        self.collisions = collisions_of(self.activity)
         self.writes: dict[Array, list[Node]] = {}
         for node in self.graph.nodes():
             if is_write(node):
@@ -65,7 +66,7 @@ class _Check:
         """Add arrays until what doing their writes again needs is safe too."""
         redone: dict[Array, tuple[Node, Node]] = {}
         while True:
-            needed = NeededValues(self.graph, self.activity, frozenset(redone))
+            needed = needed_of(self.activity, frozenset(redone))
             values = {value for value, _ in needed.keys} | self.collisions.read(needed)
             unsafe = self._unsafe(needed, values, redone)
             if not unsafe:

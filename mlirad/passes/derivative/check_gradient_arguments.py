@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.activity import activity_of
 from mlirad.analysis.derivatives.array_flows import ArrayFlows
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiDerivativeError, of_accesses
@@ -20,6 +20,7 @@ from mlirad.ir.signature import parameter_attributes
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def check_gradient_arguments(module: ir.Operation) -> None:
@@ -35,8 +36,8 @@ def check_gradient_arguments(module: ir.Operation) -> None:
 
 
 def _check(module: ir.Operation, function: ir.Operation, gradients: list[int]) -> None:
-    graph = Graph(function)
-    activity = Activity(module, function, graph)
+    activity = activity_of(module, function)
+    graph = activity.graph
     arguments = function.regions[0].blocks[0].arguments
     for number in gradients:
         uses = next(_accesses(graph, arguments[number]), None)

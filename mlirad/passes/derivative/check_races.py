@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.activity import Activity, activity_of
 from mlirad.analysis.races.deactivations import cure
-from mlirad.analysis.races.overwrite import Neighbours, Overwrites, Place
+from mlirad.analysis.races.overwrite import Neighbours, Place, overwrites_of
 from mlirad.analysis.races.witness import Iteration, Witness
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, is_load, is_store, replaces, split_access
 from mlirad.errors import of_accesses
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import Node
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private
@@ -30,6 +30,7 @@ from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def check_races(module: ir.Operation) -> None:
@@ -37,18 +38,17 @@ def check_races(module: ir.Operation) -> None:
     other."""
     for function in functions(module):
         if not is_private(function):
-            graph = Graph(function)
-            check = _Check(graph, Activity(module, function, graph))
-            for loop in graph.nodes():
+            check = _Check(activity_of(module, function))
+            for loop in check.graph.nodes():
                 if is_parallel(loop):
                     check.loop(loop)
 
 
 class _Check:
-    def __init__(self, graph: Graph, activity: Activity) -> None:
-        self.graph, self.activity = graph, activity
-        self.overwrites = Overwrites(graph)
-        self.witness = Witness(graph)
+    def __init__(self, activity: Activity) -> None:
+        self.graph, self.activity = activity.graph, activity
+        self.overwrites = overwrites_of(self.graph)
+        self.witness = Witness(self.graph)
 
     def loop(self, loop: Node) -> None:
         """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another

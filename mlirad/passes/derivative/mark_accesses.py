@@ -12,11 +12,12 @@ from mlirad.analysis.footprints.covering import covers_box
 from mlirad.analysis.footprints.footprint import is_named
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic, is_write
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import Graph, Node, graph_of
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions, has_uses
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_accesses(module: ir.Operation) -> None:
@@ -27,7 +28,7 @@ def mark_accesses(module: ir.Operation) -> None:
 
 
 def _notes(function: ir.Operation) -> list[ir.Attribute]:
-    graph = Graph(function)
+    graph = graph_of(function)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
         if not node.is_access or not is_named(node.array):

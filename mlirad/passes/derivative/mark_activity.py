@@ -4,15 +4,15 @@ An op gets `grad.active`: a unit where it has one result, the numbers of its act
 has several. A store gets it where the adjoint of what it stores is wanted.
 """
 
-from mlirad.analysis.derivatives.activity import Activity
+from mlirad.analysis.derivatives.activity import Activity, activity_of
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_store
-from mlirad.ir.graph import Graph
 from mlirad.ir.reports.remarks import remark, shown_array
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
@@ -20,12 +20,11 @@ def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
     be active without ti.stop_grad."""
     for function in functions(module):
         if not is_private(function):
-            graph = Graph(function)
-            _mark(graph, Activity(module, function, graph), report)
+            _mark(activity_of(module, function), report)
 
 
-def _mark(graph: Graph, activity: Activity, report: bool) -> None:
-    for node in graph.nodes():
+def _mark(activity: Activity, report: bool) -> None:
+    for node in activity.graph.nodes():
         active = [k for k, value in enumerate(node.results) if value in activity.active]
         writes_derivative = (
             is_store(node)

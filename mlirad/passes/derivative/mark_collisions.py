@@ -7,12 +7,12 @@ Assumes the verdicts of `check-access-rules` where the derivative is the reverse
 
 from mlirad.analysis.races.collisions import find_open
 from mlirad.bindings import ir
-from mlirad.ir.graph import Graph
 from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: bool = False) -> None:
@@ -20,7 +20,7 @@ def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: boo
     compiled."""
     for function in functions(module):
         if not is_private(function):
-            pairs = find_open(module, function, Graph(function), tangents=tangents).pairs
+            pairs = find_open(module, function, tangents=tangents).pairs
             for pair in pairs:
                 function.attributes["grad.collisions"] = ir.UnitAttr.get()
                 if not report:

@@ -8,19 +8,20 @@ from collections.abc import Collection
 from mlirad.analysis.derivatives.array_flows import ArrayFlows
 from mlirad.analysis.footprints.footprint import is_named, named_array
 from mlirad.bindings import ir
-from mlirad.ir.graph import Graph
+from mlirad.ir.graph import graph_of
 from mlirad.ir.reports.location import place_attribute, source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import Array, functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_flows(module: ir.Operation) -> None:
     """Note between which arrays derivatives flow."""
     for function in functions(module):
         if not is_private(function):
-            graph = Graph(function)
+            graph = graph_of(function)
             flows = ArrayFlows(graph)
             module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(flows))
             results = flows.arrays_of(graph.body.terminator.operands)

@@ -8,21 +8,22 @@ writes whose values the reverse may load, or "active" for reads of array argumen
 derivative.
 """
 
-from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import NeededValues
+from mlirad.analysis.derivatives.activity import activity_of
+from mlirad.analysis.derivatives.needed import needed_of
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.analysis.footprints.access_notes import access_note
 from mlirad.analysis.footprints.footprint import is_named
-from mlirad.analysis.races.collisions import Collisions
+from mlirad.analysis.races.collisions import collisions_of
 from mlirad.analysis.races.lasting_stores import find_stores, mark_stores
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind, is_atomic, is_load, is_write
 from mlirad.dialect.field_layout import layouts
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import Node
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_footprints(module: ir.Operation) -> None:
@@ -35,12 +36,12 @@ def mark_footprints(module: ir.Operation) -> None:
 
 
 def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
-    graph = Graph(function)
-    activity = Activity(module, function, graph)
-    needed = NeededValues(graph, activity, redone_arrays(function, graph))
+    activity = activity_of(module, function)
+    graph = activity.graph
+    needed = needed_of(activity, redone_arrays(function, graph))
     sparse = {name for name, layout in layouts(module).items() if layout.activities}
     stores = find_stores(needed, sparse)
-    values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
+    values = {value for value, _ in needed.keys} | collisions_of(activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
         if not node.is_access or node.array in activity.local or not is_named(node.array):

@@ -1,11 +1,11 @@
 """Mark the loads whose values the reverse reads again, each with the reason: `grad.needed`."""
 
-from mlirad.analysis.derivatives.activity import Activity
-from mlirad.analysis.derivatives.needed import NeededValues
+from mlirad.analysis.derivatives.activity import activity_of
+from mlirad.analysis.derivatives.needed import needed_of
 from mlirad.analysis.derivatives.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_access, is_load
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import Node
 from mlirad.ir.ops import Scf
 from mlirad.ir.reports.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
@@ -19,16 +19,16 @@ _ROLES = {
 }
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_needed(module: ir.Operation, *, report: bool = False) -> None:
     """Mark loads whose values the reverse needs. With `report`, add a remark to each."""
     for function in functions(module):
         if not is_private(function):
-            graph = Graph(function)
-            needed = NeededValues(
-                graph, Activity(module, function, graph), redone_arrays(function, graph)
-            )
+            activity = activity_of(module, function)
+            graph = activity.graph
+            needed = needed_of(activity, redone_arrays(function, graph))
             values = {value for value, _ in needed.keys}
             for node in graph.nodes():
                 if is_load(node) and node.results[0] in values:

@@ -9,18 +9,19 @@ from mlirad.analysis.derivatives.array_flows import MARKED, ArrayFlows
 from mlirad.analysis.finite import Finiteness, infinite_arrays
 from mlirad.analysis.footprints.footprint import is_named, named_array
 from mlirad.bindings import ir
-from mlirad.ir.graph import Graph
+from mlirad.ir.graph import graph_of
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 
 def mark_poles(module: ir.Operation) -> None:
     """Note which arrays may receive infinities, and from which arrays they come."""
     for function in functions(module):
         if not is_private(function):
-            graph = Graph(function)
+            graph = graph_of(function)
             finiteness = Finiteness(graph, infinite_arrays(module, graph))
             flows = ArrayFlows(graph, finiteness.gives_infinities)
             module.attributes["field.poles"] = ir.ArrayAttr.get(

@@ -167,8 +167,7 @@ def _cost(candidate: Candidate, page: float) -> float:
 
 def _is_large(loop: ir.Operation, strides: Strides) -> bool:
     ops = list(operations(loop))
-    far = [op for op in ops if is_far(op, strides)]
-    return len(ops) > LARGE or len(far) > LARGE_FAR
+    return len(ops) > LARGE or sum(is_far(op, strides) for op in ops) > LARGE_FAR
 
 
 def _has_wide_floats(nest: ir.Operation) -> bool:

@@ -93,7 +93,8 @@ class _Stretch:
             if any(v in needed_values for v in op.results) and self._is_made_again(op, written):
                 slice_ops.append(op)
                 needed_values.update(op.operands)
-            written |= touched_memory(op)[1]
+            if not is_pure(op):
+                written |= touched_memory(op)[1]
         return slice_ops[::-1]
 
     def _is_made_again(self, op: ir.Operation, written: set[ir.Value]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import prod
 
 from mlirad.bindings import ir
@@ -13,6 +14,7 @@ from mlirad.ir.ops import Llvm, Vector
 _LARGEST_ALIGNMENT = 64
 
 
+@lru_cache(maxsize=64)
 def stored_type(type_: ir.Type) -> ir.Type | None:
     """Return what a value of a type is in memory, in LLVM's terms; None if it cannot be there."""
     if isinstance(type_, ir.VectorType):
@@ -25,6 +27,7 @@ def stored_type(type_: ir.Type) -> ir.Type | None:
     return type_ if b.is_float(type_) or type_ == pointer_type() else None
 
 
+@lru_cache(maxsize=64)
 def _bytes(type_: ir.Type) -> int:
     """The size of a type in memory, a power of 2."""
     if isinstance(type_, ir.VectorType):

@@ -17,7 +17,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import PRIMAL
-from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.graph import BlockNode, Graph, Node, graph_of
 from mlirad.ir.marks.rounding import (
     DECISION,
     EXACT,
@@ -37,6 +37,7 @@ from mlirad.passes.rounding.mark_rounding.decisions import Decisions
 from mlirad.passes.rounding.mark_rounding.loop_sums import Sums
 
 REQUIRES = KERNELS
+ONLY_MARKS = True
 
 _FUSED_TYPES = ("f32", "f64")
 
@@ -46,7 +47,7 @@ def mark_rounding(module: ir.Operation) -> None:
     decisions, whose inputs are exact."""
     for function in functions(module):
         if not is_private(function):
-            _Marking(Graph(function), is_settled=SETTLED in function.attributes).run()
+            _Marking(graph_of(function), is_settled=SETTLED in function.attributes).run()
 
 
 class _Marking:
