@@ -101,7 +101,7 @@ def above_limits(tables: Sequence[Table]) -> Iterator[str]:
             above = {row: cell for row, cell in cells.items() if number(cell) > limit}
             listed = ", ".join(f"{row} ({cell.split()[0]})" for row, cell in above.items())
             if listed:
-                yield f"{column}, at most {limit:g} ({table.date}): {listed}."
+                yield f"*{column}* is above its limit of {limit:g} ({table.date}) in {listed}."
 
 
 def replaced(figures: Figures, name: str, output: str, machine: str, date: str) -> Figures:

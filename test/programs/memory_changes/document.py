@@ -11,6 +11,7 @@ from programs.memory_changes.refusals import REASONS
 from programs.memory_changes.ways import WAYS, Way
 
 LETTERS = dict(zip(MODES, "rlcfht"))
+NAMES = {"budget": "reverse with a memory limit"}  # of modes, if readers know another word
 HEAD = """# Gradients when memory changes
 
 This page covers every way to change memory, every kind of memory, and every mode of
@@ -24,11 +25,13 @@ are wrong.
 writes this page from every seventh program. Without `--every` it runs all programs; `--jobs 2` uses
 two processes. The tests run another sample.
 
-✓: all modes are right. A letter: this mode is refused, or, in parentheses, refused for some
-programs ({letters}). An empty entry: there is no such program.
+In the table, ✓ means that all modes are right. A letter means that this mode is refused, or, in
+parentheses, that it is refused for some programs ({letters}). An empty entry means that there is
+no such program.
 
 """
-TAIL = """The reasons, with a part of each message (foreign arrays are those of NumPy and torch):
+TAIL = """The list shows the reasons, with a part of each message (foreign arrays are NumPy arrays and torch
+tensors):
 
 """
 
@@ -36,7 +39,7 @@ TAIL = """The reasons, with a part of each message (foreign arrays are those of 
 def document(results: Mapping[Cell, Result]) -> str:
     """The page: a table with a row for each way and a column for each place; reasons."""
     counts = Counter(result.outcome for result in results.values())
-    letters = "; ".join(f"{letter}: {mode}" for mode, letter in LETTERS.items())
+    letters = "; ".join(f"{letter}: {NAMES.get(mode, mode)}" for mode, letter in LETTERS.items())
     head = HEAD.format(
         total=f"{len(results):,}",
         right=f"{counts[Outcome.RIGHT]:,}",
