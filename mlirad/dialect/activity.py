@@ -36,8 +36,8 @@ class ActivateOp(View, dialect=Snode, name="activate", effects=[writes("activity
 
 
 class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("activity")]):
-    """Deactivate a cell. Below a cell of a pointer block, everything becomes 0 and inactive. Of a
-    dynamic block, empty the list.
+    """Deactivate a cell. Below a cell of a pointer block, everything becomes 0 and inactive. In a
+    dynamic block, the list becomes empty.
 
     `snode.deactivate @p[%i, %j]`
 
@@ -53,7 +53,8 @@ class DeactivateOp(View, dialect=Snode, name="deactivate", effects=[writes("acti
 
 
 class IsActiveOp(View, dialect=Snode, name="is_active", effects=[reads("activity")]):
-    """Tells if a cell is active. With the attribute `visits`, a serial loop over active cells asks.
+    """Return whether a cell is active. The attribute `visits` marks the test of a serial loop over
+    active cells.
 
     `%a = snode.is_active @p[%i]`
 

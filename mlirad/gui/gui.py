@@ -102,8 +102,8 @@ class GUI(Shapes, Keys):
         return from_rows(self.picture.pixels).astype(np.float32) / np.float32(255)
 
     def contour(self, scalar_field: object, normalize: bool = False) -> None:
-        """Draw a field of numbers `[x, y]` by a color map, over the whole window. Raises ValueError
-        if it is not a grid."""
+        """Draw a field of numbers `[x, y]` with a color map, over the whole window. Raises
+        ValueError if the field is not a grid."""
         values = as_array(scalar_field, "scalar_field")
         if values.ndim != 2:
             raise ValueError(f"scalar_field must be a grid, not of shape {values.shape}")

@@ -30,8 +30,8 @@ class Shapes:
         palette: object = None,
         palette_indices: object = None,
     ) -> None:
-        """Draw discs; indices may choose colors from a list. Raises ValueError for another number
-        of radii, colors, or indices."""
+        """Draw discs; indices may choose colors from a list. Raises ValueError if the number of
+        radii, colors, or indices differs from the number of discs."""
         points = as_points(pos, "pos")
         count = len(points)
         colours = (
@@ -60,8 +60,8 @@ class Shapes:
         self.triangles(a, b, c, color)
 
     def triangles(self, a: object, b: object, c: object, color: object = 0xFFFFFF) -> None:
-        """Draw triangles by their first, second and third corners. Raises ValueError if these
-        are not as many."""
+        """Draw triangles by their first, second and third corners. Raises ValueError if the numbers
+        of corners differ."""
         first, second, third = as_points(a, "a"), as_points(b, "b"), as_points(c, "c")
         for other in (second, third):
             _check_same(first, other, "corners")
@@ -70,7 +70,8 @@ class Shapes:
     def rect(
         self, topleft: object, bottomright: object, radius: float = 1, color: object = 0xFFFFFF
     ) -> None:
-        """Draw the sides of a rectangle between two points. Raises ValueError for several."""
+        """Draw the sides of a rectangle between two points. Raises ValueError if there are more
+        points."""
         first, last = as_points(topleft, "topleft"), as_points(bottomright, "bottomright")
         if not len(first) == len(last) == 1:
             raise ValueError("topleft and bottomright must be one point each")
@@ -81,8 +82,8 @@ class Shapes:
     def text(
         self, content: str, pos: object, font_size: float = 15, color: object = 0xFFFFFF
     ) -> None:
-        """Write a text, whose upper left corner is at a point, in pixels high. Raises ValueError
-        for several points."""
+        """Write a text, with its upper left corner at a point and its height in pixels. Raises
+        ValueError if there are several points."""
         colour, points = colours_of_integers(color, 1)[0], as_points(pos, "pos")
         if len(points) != 1:
             raise ValueError(f"pos must be one point, not {len(points)}")
@@ -109,8 +110,8 @@ class Shapes:
         tip_scale: float = 0.2,
         angle: float = 45,
     ) -> None:
-        """Draw arrows from points; a tip's sides have a part of the arrow's length, and an angle in
-        degrees to it."""
+        """Draw arrows from points. `tip_scale` is the length of the sides of a tip relative to the
+        arrow, and `angle` is their angle to it in degrees."""
         begins, ways = as_points(orig, "orig"), as_points(direction, "direction")
         _check_same(begins, ways, "directions")
         ends = begins + ways
@@ -122,7 +123,7 @@ class Shapes:
             self.lines(ends, ends + sides, radius, color)
 
     def point_field(self, radius: object, color: object = 0xFFFFFF, bound: float = 0.5) -> None:
-        """Draw a grid of discs by their radii. Raises ValueError if they are not a grid."""
+        """Draw a grid of discs by their radii. Raises ValueError if the radii are not a grid."""
         radii = as_array(radius, "radius")
         if radii.ndim != 2:
             raise ValueError(f"radius must be a grid, not of shape {radii.shape}")

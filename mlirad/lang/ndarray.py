@@ -159,7 +159,7 @@ class Ndarray(AsArray):
         return self.elements if self.layout is None else IndexedElements(self.elements, self.layout)
 
     def note_write(self, index: Index | None = None) -> None:
-        """Count a write and tell what keeps arrays, and what records."""
+        """Count a write, and notify the keeper of arrays and the recorder."""
         keeper = self.program.threads.keeper
         if keeper is not None:
             keeper.before_write(self, index)
@@ -289,7 +289,7 @@ def ndarray(
     layout: Sequence[int] | None = None,
     **unknown: object,
 ) -> Ndarray:
-    """Make a contiguous array of zeros, which a kernel takes as a `ti.types.ndarray()` argument.
+    """Create a contiguous array of zeros, which can be a `ti.types.ndarray()` argument of a kernel.
 
     Args:
         dtype: a scalar, vector or matrix type.

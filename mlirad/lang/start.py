@@ -43,7 +43,7 @@ def init(
     """Start a program. Fields and compiled kernels of the previous program are discarded.
 
     Args:
-        arch: the machine to run on: `ti.cpu`, `ti.cuda`, ..., or its name, "cpu"; or a list to try
+        arch: the device to run on: `ti.cpu`, `ti.cuda`, ..., or its name, "cpu"; or a list to try
             in order. The default is MLIRAD_ARCH in the environment, then the CPU.
         default_fp: the type of float literals and of `float`, f32 by default.
         default_ip: the type of integer literals and of `int`, i32 by default.
@@ -57,13 +57,13 @@ def init(
     - `random_seed`, `cpu_max_num_threads`, `fast_math`, `opt_level`.
     - `kernel_profiler`: time launches, for `ti.profiler`.
     - `lanes`: how many iterations of a parallel loop run together in SIMD lanes. None uses the
-      vector width of the processor if that pays, 1 uses no lanes; 4, 8 or 16 are used wherever
-      possible. Default MLIRAD_LANES.
+      vector width of the processor if that is predicted to be faster, 1 uses no lanes; 4, 8 or 16
+      are used wherever possible. Default MLIRAD_LANES.
     - `print_ir`: print every stage of compilation.
     - `dump_ir`: a folder to which every stage of compilation is written; default MLIRAD_DUMP_IR.
     - `simt_order`: the order of threads with `arch=ti.simt`: ascending, descending or shuffled;
       default MLIRAD_SIMT_ORDER, then ascending.
-    - `enable_fallback`: use the CPU if the machine that `arch` names is not available.
+    - `enable_fallback`: use the CPU if the device that `arch` names is not available.
     - `offline_cache`, `offline_cache_file_path`, `offline_cache_max_size_of_files`,
       `offline_cache_cleaning_policy`, `offline_cache_cleaning_factor`: see docs/cache.md.
 
@@ -74,8 +74,8 @@ def init(
     Raises:
         KeyError: an option is unknown.
         ValueError: an environment variable has a value that its option does not allow.
-        OSError: a folder cannot be made.
-        UnavailableError: the machine is not available, and `enable_fallback` is off.
+        OSError: a folder cannot be created.
+        UnavailableError: the device is not available, and `enable_fallback` is off.
     """
     named = {"arch": arch, "default_fp": default_fp, "default_ip": default_ip, "debug": debug}
     begin(with_environment("TI_", {**named, **options}))

@@ -52,8 +52,8 @@ def MatrixFreeCG(
     """Solve A x = b by the method of conjugate gradients. A must be symmetric and positive
     definite.
 
-    On a tape, derivatives are those of the exact solution. They pass to b and to what the kernel of
-    A reads.
+    On a tape, derivatives are those of the exact solution. They pass to b and to the fields that
+    the kernel of A reads.
 
     Args:
         A: the linear operator.

@@ -26,7 +26,7 @@ _KINDS, _ORDERINGS = ("LLT", "LDLT", "LU"), ("AMD", "COLAMD")
 
 
 class SparseSolver:
-    """A direct solver for A x = b. It computes in f64 by SuperLU, whatever the type of the matrix.
+    """A direct solver for A x = b. It computes in f64 by SuperLU, also for matrices of f32.
 
     On a tape, derivatives pass through `solve` by the adjoint method.
 
@@ -56,7 +56,7 @@ class SparseSolver:
         self._factors: Factorization | None = None
 
     def analyze_pattern(self, sparse_matrix: SparseMatrix) -> None:
-        """Set the matrix; `factorize` orders its columns. Raises what `factorize` raises."""
+        """Set the matrix; `factorize` orders its columns. Raises the errors of `factorize`."""
         self._matrix = self._checked(sparse_matrix)
 
     def factorize(self, sparse_matrix: SparseMatrix) -> None:
@@ -66,7 +66,7 @@ class SparseSolver:
         self._factors = Factorization(self._matrix, self.kind, self.ordering)
 
     def compute(self, sparse_matrix: SparseMatrix) -> None:
-        """Call `analyze_pattern` and `factorize`. Raises what `factorize` raises."""
+        """Call `analyze_pattern` and `factorize`. Raises the errors of `factorize`."""
         self.factorize(sparse_matrix)
 
     def info(self) -> bool:

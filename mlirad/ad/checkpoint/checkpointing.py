@@ -33,10 +33,10 @@ def checkpointed(
     others.
 
     Write `for t in ti.ad.checkpointed(range(T), state=[x, v], snapshots=20):` inside a tape, with
-    kernel launches and writes from Python in the body; or call `ti.ad.checkpointed(step, range(T),
-    state=...)`, which calls `step(t)`. Launches are recorded with their arguments and random seeds,
-    and writes from Python with the values written. When a step is recomputed, these are repeated;
-    the Python body is not.
+    kernel launches and writes from Python in the body; or call
+    `ti.ad.checkpointed(step, range(T), state=...)`, which calls `step(t)`. Launches are recorded
+    with their arguments and random seeds, and writes from Python with their values. When a step is
+    recomputed, the recorded launches and writes are repeated; the Python body does not run again.
 
     If the iterable has a length, the number of recomputed steps is minimal (see
     docs/checkpointing.md); otherwise it is slightly higher. The loop is an ordinary loop if nothing
@@ -50,8 +50,8 @@ def checkpointed(
             (`loss[None] += ...`) and never read need not be listed.
         snapshots: the number of states to keep.
         memory: the memory limit, instead of `snapshots`: bytes, or a text such as "512MB". It
-            covers the snapshots, a copy of what the program leaves, and what the reverses of two
-            steps keep, each of which is estimated as the size of state and scratch.
+            covers the snapshots, a copy of the final state, and the values that two steps save for
+            their reverses; those of one step are estimated to be as large as state and scratch.
         scratch: float fields that each step writes before it reads them.
 
     Raises:

@@ -27,8 +27,9 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0) -> Callable[..., Any]:
     faster (docs/transforms.md).
 
     Args:
-        function: a function of arrays: `ti.ad.program(...)`, or what `ti.ad.value_and_grad`,
-            `grad`, `jacobian`, `jvp`, or `vjp` return. Its results may be tuples.
+        function: a function of arrays, such as `ti.ad.program(...)` or a function that
+            `ti.ad.value_and_grad`, `grad`, `jacobian`, `jvp`, or `vjp` returns. Its results may be
+            tuples.
         in_axes: the axis, or one for each argument. With None, every call gets the argument as it
             is. The arrays of a tuple, such as tangents of several inputs, share an axis.
 

@@ -24,14 +24,14 @@ def check(
 ) -> None:
     """Compare the gradients of a loss with finite differences, in f64.
 
-    Elements are changed one at a time. Of more than 32 elements a sample is changed, and all of
-    them along a random direction. Afterwards the fields hold what the forward program left there.
-    If all agree, it prints one line. It warns if the loss is not smooth at this point, and accepts
-    a gradient from either side of it.
+    Elements are changed one at a time. If there are more than 32, only a sample of them is changed,
+    and then all of them along a random direction. Afterwards, the fields hold the values that the
+    forward program left in them. If all derivatives agree, it prints one line. It warns if the loss
+    is not smooth at this point, and accepts a gradient from either side of it.
 
     Args:
         loss: a 0-D field that `run()` computes, or a tape that has run its reverses; its launches
-            are then repeated from the present values of the fields.
+            are then repeated from the current values of the fields.
         wrt: the field or fields, in f64 and with gradients, with respect to which the loss is
             differentiated.
         run: the function that computes the loss. A tape differentiates it.

@@ -47,8 +47,8 @@ def grad(
         inputs: the field or fields with respect to which a program is differentiated.
         output: the field or fields that the program computes.
         head: the adjoint of the output, an array of its shape; 1 by default if its shape is ().
-        override: functions by field. The adjoint that arrives at the field, an array of its shape,
-            is replaced by the result of the function.
+        override: a dictionary from fields to functions. The function gets the adjoint of the field,
+            an array of its shape, and its result replaces the adjoint.
 
     Raises:
         TaichiTypeError: `function` is neither; a parameter does not exist; a field has no gradient;

@@ -24,10 +24,10 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
     """Decorate a Python function that launches kernels so that a tape records its calls instead of
     those launches.
 
-    The reverse calls the function that `ti.ad.grad_for` registered, with the same arguments. Memory
-    that the call only read then holds the values of that time. Memory that the call wrote may have
-    been overwritten by later calls of such functions (under `rules="refuse"`, by any later launch).
-    The tape does not manage what the gradient function writes.
+    The reverse calls the function that `ti.ad.grad_for` registered, with the same arguments. At
+    that point, memory that the call only read holds the values that the call read. Memory that the
+    call wrote may have been overwritten by later calls of such functions (with `rules="refuse"`, by
+    any later launch). The tape does not save or restore memory that the gradient function writes.
 
     Raises:
         TaichiRuntimeError: the function is a kernel or a `@ti.func`; or a tape records a call of a

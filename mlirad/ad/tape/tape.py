@@ -239,18 +239,19 @@ class Tape(OtherNames):
 
     def explain(self) -> Explanation:
         """Explain what the tape keeps: one row for each array, with its bytes, and their sum as
-        `bytes`. With a memory limit, also say what was discarded and which launches ran again.
-        `bytes` is then what is left after the reverse, and `peak_bytes` the most that was held."""
+        `bytes`. With a memory limit, also report what was discarded and which launches ran again.
+        In this case, `bytes` is the memory still in use after the reverse, and `peak_bytes` is the
+        largest memory used at any time."""
         return self.ledger.keeper.explain(self.entries)
 
     def grad(
         self, seeds: Mapping[Target, Any] | None = None, clear_gradients: bool | None = None
     ) -> None:
-        """Run the reverses of what was recorded, last first. You may call it several times on a
+        """Run the reverses of the recorded launches, last first. You may call it several times on a
         closed tape.
 
-        Afterwards, and also if a reverse raises an error, every primal field holds what the forward
-        program left there.
+        Afterwards, and also if a reverse raises an error, every primal field holds the values that
+        the forward program left in it.
 
         Args:
             seeds: the adjoint of each output, by output (a field or ndarray with a gradient): an

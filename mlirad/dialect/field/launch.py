@@ -50,8 +50,8 @@ class ClockOp(View, dialect=Field, name="clock", effects=[writes()]):
 
 
 class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
-    """Values that the host needs. If it cannot access the memory that they come from, they are
-    copied to it.
+    """Values that the host needs. If the host cannot access the memory in which they are stored,
+    they are copied to it.
 
     `%m, %n = field.fetch %a, %b`
     """

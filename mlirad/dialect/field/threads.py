@@ -40,7 +40,8 @@ class ShuffleOp(View, dialect=Field, name="shuffle", effects=[writes()]):
 
 
 class BallotOp(View, dialect=Field, name="ballot", effects=[writes()]):
-    """One bit per thread of the group: whether it reached this point and its predicate holds.
+    """One bit per thread of the group: 1 if the thread has reached this point and its predicate
+    holds.
 
     `%bits = field.ballot %p`
 

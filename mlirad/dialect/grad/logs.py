@@ -19,7 +19,7 @@ class LogType(Grad.Type, name="log"):
 
 
 class OpenOp(View, dialect=Grad, name="open", effects=[allocates("log")]):
-    """Open an empty log, with room for a number of entries if that is known.
+    """Open an empty log, with capacity for a number of entries if that number is known.
 
     `%l = grad.open %n : !grad.log<f32, 1>`
 

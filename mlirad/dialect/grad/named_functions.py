@@ -43,9 +43,9 @@ class JvpOp(View, dialect=Grad, name="jvp", traits=[ext.Pure]):
 
     It takes the arguments of the function, then a tangent for each active argument, and returns the
     results of the function, then a tangent for each result that carries a derivative. It also does
-    what the function does: memrefs contain what the function writes. On entry, the tangent buffer
-    of an active memref holds the tangent of its initial content; on return, that of its final
-    content.
+    what the function does: memrefs contain the values that the function writes. On entry, the
+    tangent buffer of an active memref holds the tangent of its initial content; on return, that of
+    its final content.
 
     `%df = grad.jvp @f {active = [0]} : (f64, f64) -> (f64, f64)`, and in one line with the call:
     `%y, %dy = grad.jvp @f(%x, %dx) {active = [0]} : (f64, f64) -> (f64, f64)`

@@ -63,7 +63,7 @@ class PopOp(View, dialect=Grad, name="pop", effects=[reads("stack")]):
 
 
 class FreeOp(View, dialect=Grad, name="free", effects=[frees("stack")]):
-    """Free the slots: the reverse sweep is past the loop. `grad.free %s`
+    """Free the slots after the reversed loop. `grad.free %s`
 
     Races: with every use of the stack in another iteration.
     """

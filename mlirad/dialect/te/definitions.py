@@ -67,7 +67,7 @@ class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait], eff
 
 
 class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
-    """A tensor whose element at given indices is what the region yields for them.
+    """A tensor; its region yields the element at given indices.
 
     `%y = te.compute "y"(%n) : tensor<?x3xf32> {^bb0(%i: index, %j: index): ... te.yield %v : f32 }`
     """
@@ -82,8 +82,8 @@ class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
 
 
 class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
-    """A tensor that is zero except for what is added: for each point of a box, a value and its
-    place.
+    """A tensor of sums: for each point of a box, the region yields a value and the place to which
+    it is added. Elements to which nothing is added are zero.
 
     The operands are the sizes that the type leaves open, then the extents of the box.
     `%y = te.scatter "y"(%m) : tensor<8xf32> {^bb0(%i: index):
@@ -104,8 +104,9 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
     steps, and has one more element than there are steps. The axes of the box follow, and, if there
     are several `states`, their number.
 
-    The first region yields the initial states for given indices of the box. The second yields the
-    states after a step, from its number, the indices, and the states before it.
+    The first region yields the initial states for given indices of the box. The second
+    yields the states after a step; its arguments are the number of the step, the indices, and the
+    states before the step.
     `%h = te.scan "h" states 1 : tensor<11x4xf32> {^bb0(%i: index): ...},
     {^bb0(%t: index, %i: index, %s: f32): ...}`
     """

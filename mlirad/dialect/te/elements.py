@@ -46,8 +46,8 @@ class ReduceOp(View, dialect=Te, name="reduce", traits=[ext.Pure]):
     values, all of the same type. The first region yields the values for given indices. The second
     combines two groups: the values so far, and the next. `kind` names what the second region
     computes; a `custom` one is associative. `argmax` and `argmin` have no initial values and no
-    second region: the first region yields a number, and the result is the place of the first
-    greatest, or least, number: an i32 that counts the points of the box, or -1 if the box is empty.
+    second region: the first region yields a number, and the result is the position of the first
+    maximum or minimum among the points of the box, as an i32, or -1 if the box is empty.
 
     `%s = te.reduce sum [%low, %high] init(%zero) : f32 {^bb0(%k: index): ...},
     {^bb0(%a: f32, %b: f32): ...}`

@@ -105,7 +105,7 @@ ELEMENTARY = (
     _call(
         "acosh",
         t / (sqrt(x - 1.0) * sqrt(x + 1.0)),
-        "The inverse hyperbolic cosine of a number of at least 1, at least 0",
+        "The inverse hyperbolic cosine, which is at least 0, of a number of at least 1",
         domain=(1.0, inf),
         range=NOT_NEGATIVE,
         shape=Shape.INCREASING,

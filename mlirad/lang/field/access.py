@@ -74,7 +74,7 @@ class FieldAccess(AsArray, Leaf):
         return present_memory(self)
 
     def note_write(self, index: Index | None = None) -> None:
-        """Count a write and tell what records; an element that is written to becomes active."""
+        """Count a write and notify the recorder; an element that is written to becomes active."""
         super().note_write(index)
         if self.program.threads.recorder is None and self.is_gradient:  # else it notes that itself
             self.program.derivatives.given.add(self.symbol)
@@ -129,7 +129,7 @@ class FieldAccess(AsArray, Leaf):
                 self.program.derivatives.given.discard(self.symbol)
 
     def fit(self, values: Values) -> Values:
-        """Values as elements take them; infinities among them are noted."""
+        """Convert values to the element type, and note infinities among them."""
         self.note_values(values)
         return super().fit(values)
 

@@ -132,9 +132,9 @@ class AsArray(Memory, SlicedArray):
             return array.copy().__dlpack__()
 
     def to_dlpack(self, versioned: bool = False) -> Any:
-        """Return a capsule of the elements where they are, which others may write to; as long as
-        they hold it, no tape takes a launch that uses the elements. Raises BufferError if these do
-        not lie in the processor's memory as one array."""
+        """Return a DLPack capsule of the elements without a copy; other libraries may write to
+        them. While the capsule exists, a tape refuses launches that use the elements. Raises
+        BufferError if the elements are not one array in host memory."""
         try:
             array = self.shared_array(False)
         except ValueError as error:
@@ -142,8 +142,8 @@ class AsArray(Memory, SlicedArray):
         return array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
 
     def shared_array(self, copy: bool | None) -> Any:
-        """Return a view that can be written through, as long as which exists no tape takes a launch
-        that uses the elements; see `LibraryCopies`."""
+        """Return a writable view. While it exists, a tape refuses launches that use the elements;
+        see `LibraryCopies`."""
         elements = None if copy else self._ordered_elements()
         shared = None if elements is None else elements.lend(writable=True)
         if shared is None:

@@ -60,7 +60,7 @@ class HostArray(OfElements):
         return ElementMatrix(self.element_shape, entries, write, self.read_later())
 
     def element(self, key: object) -> Any:
-        """A number, of which nothing that records is told."""
+        """Return an element without notifying a recorder."""
         elements, index = self._locate(key)
         return elements.get(index)
 
@@ -73,11 +73,12 @@ class HostArray(OfElements):
         elements.put(place, fit)
 
     def fit(self, values: Values) -> Values:
-        """Values as elements take them. Raises TaichiRuntimeTypeError if one is out of range."""
+        """Convert values to the element type. Raises TaichiRuntimeTypeError if one is out of
+        range."""
         return fitting_array(values, self.dtype, self.description)
 
     def note_read(self) -> None:
-        """Tell what records that Python reads. Raises TaichiTypeError while a kernel is
+        """Notify the recorder that Python reads. Raises TaichiTypeError while a kernel is
         compiled."""
         self._refuse_read_in_kernel()
         if self.program.threads.recorder is not None and self.is_followed:
@@ -107,8 +108,8 @@ class HostArray(OfElements):
         refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
 
     def note_write(self, index: Index | None = None) -> None:
-        """Count a write from Python and tell what records: to everything, or to a place among the
-        elements. Raises TaichiTypeError while a kernel is compiled."""
+        """Count a write from Python, to all elements or to the one at `index`, and notify the
+        recorder. Raises TaichiTypeError while a kernel is compiled."""
         self.refuse_write_in_kernel()
         if not self.is_derivative:
             self.count_write()
@@ -116,5 +117,5 @@ class HostArray(OfElements):
             self.program.threads.recorder.host_write(self, index)
 
     def count_write(self) -> None:
-        """Note that Python wrote to it now."""
+        """Record the time of a write from Python."""
         self.program.threads.written[self.key] = self.program.threads.count_change()

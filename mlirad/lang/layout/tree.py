@@ -188,7 +188,7 @@ class SNode:
         return " => ".join(["ti.root", *blocks])
 
     def schedule(self) -> None:
-        """Allocate what is new below this root before the next access."""
+        """Allocate new fields below this root before the next access."""
 
 
 class Leaf(ABC):

@@ -48,9 +48,9 @@ def cast(value: Operand, dtype: TypeLike) -> Expr:
 
 @check_arguments
 def select(condition: Condition, then: Operand, otherwise: Operand) -> Expr:
-    """Return `then` or `otherwise`, as a condition says, in the common type. The operand that is
-    not chosen is not evaluated, and reads nothing. Raises TaichiTypeError if the condition is a
-    number."""
+    """Return `then` if a condition holds, and `otherwise` if not, in the common type. The operand
+    that is not chosen is not evaluated, and reads nothing. Raises TaichiTypeError if the condition
+    is a number."""
     return select_of(condition, then, otherwise)
 
 
@@ -62,14 +62,14 @@ def pow(base: Operand, exponent: Operand) -> Expr:
 
 @check_arguments
 def maximum(left: Operand, right: Operand) -> Expr:
-    """Return the greater of two numbers, in the common type. In a tie the second one gets the
+    """Return the greater of two numbers, in the common type. In a tie, the second one gets the
     derivative."""
     return arithmetic("max", left, right)
 
 
 @check_arguments
 def minimum(left: Operand, right: Operand) -> Expr:
-    """Return the smaller of two numbers, in the common type. In a tie the second one gets the
+    """Return the smaller of two numbers, in the common type. In a tie, the second one gets the
     derivative."""
     return arithmetic("min", left, right)
 
@@ -135,7 +135,7 @@ def all(*conditions: Condition) -> Expr:
 
 @check_arguments
 def any(*conditions: Condition) -> Expr:
-    """Return whether at least one condition holds; see `all`. Raises TaichiTypeError as it does."""
+    """Return whether at least one condition holds. Raises the errors of `all`."""
     return _join("or", "any", conditions)
 
 

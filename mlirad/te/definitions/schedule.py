@@ -27,11 +27,11 @@ _LARGEST_TILE = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A choice of how to compute a definition, in place of the compiler's. The results are the
-    same, except for the order of sums.
+    """A schedule for a definition, which replaces the one that the compiler would choose. The
+    results are the same, except for the order of sums.
 
     Name an axis as the function of the definition names it (`"j"`), or pass the axis itself. A
-    reduction axis has its own name, or that of the variable that holds it.
+    reduction axis is named by its own name, or by the variable that holds it.
 
     Args:
         tile: the number of values of each axis in a tile: of registers for sums of products, of

@@ -30,7 +30,7 @@ parentheses, that it is refused for some programs ({letters}). An empty entry me
 no such program.
 
 """
-TAIL = """The list shows the reasons, with a part of each message (foreign arrays are NumPy arrays and torch
+TAIL = """These are the reasons, with a part of each message (foreign arrays are NumPy arrays and torch
 tensors):
 
 """

@@ -198,14 +198,14 @@ def _atomic(kind: Update, python_operator: Combine) -> Special:
         )
 
     of = " of integer type" if kind in ON_INTEGERS else ""
-    raised = "    TaichiTypeError: the place has a float type.\n" if of else ""
+    raised = "    TaichiTypeError: `place` has a float type.\n" if of else ""
     translate.__doc__ = (
-        f"Update a place by `{kind}` atomically, in a kernel.\n\nArgs:\n"
+        f"Update a variable or an element atomically by `{kind}`, in a kernel.\n\nArgs:\n"
         f"    place: a variable, or an element of a field or an array{of}. It may be a vector or a "
         "matrix.\n"
-        "    value: the other operand, which is converted to the type of the place.\n\n"
-        "Returns:\n    The value of the place before the update.\n\n"
-        f"Raises:\n{raised}    TaichiSyntaxError: the place cannot be written."
+        "    value: the other operand, which is converted to the type of `place`.\n\n"
+        "Returns:\n    The value before the update.\n\n"
+        f"Raises:\n{raised}    TaichiSyntaxError: `place` is neither a variable nor an element."
     )
     atomic = Special(f"atomic_{kind}", translate, takes="place, value")
     atomic.update = kind

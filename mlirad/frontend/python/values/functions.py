@@ -136,13 +136,13 @@ def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Ope
 
 def max(first: Operand, *more: Operand) -> Any:
     """Return the largest argument, elementwise, in the common type, or the largest entry of a
-    single vector, matrix or list. In a tie the derivative goes to the second operand."""
+    single vector, matrix or list. In a tie, the derivative goes to the second operand."""
     return _pairwise(_max, (first, *more))
 
 
 def min(first: Operand, *more: Operand) -> Any:
     """Return the smallest argument, elementwise, in the common type, or the smallest entry of a
-    single vector, matrix or list. In a tie the derivative goes to the second operand."""
+    single vector, matrix or list. In a tie, the derivative goes to the second operand."""
     return _pairwise(_min, (first, *more))
 
 

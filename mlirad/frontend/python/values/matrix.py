@@ -177,7 +177,7 @@ class Matrix(Algebra):
     # Entries.
 
     def flat_index(self, indices: Sequence[Scalar | slice]) -> Any:
-        """Position in `entries`; an Expr if an index is known only at run time."""
+        """Return the position in `entries`; an Expr if an index is known only at run time."""
         position: Any = 0
         for extent, index in zip(self.shape, check_indices(indices, self.shape)):
             position = position * extent + index

@@ -24,8 +24,8 @@ class Operators:
     __hash__ = object.__hash__
 
     def operate(self, function: Callable[[Any, Any], Any], left: object, right: object) -> Any:
-        """Apply a function of `operator` to operands, one of which is this value; NotImplemented
-        if the other one is of no type that it knows."""
+        """Apply a function of `operator` to operands, one of which is this value; return
+        NotImplemented if the type of the other one is unknown."""
         raise NotImplementedError
 
     __add__, __radd__ = _methods(operator.add)
