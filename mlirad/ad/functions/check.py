@@ -41,7 +41,7 @@ def check(
         TaichiAssertionError: a gradient and its difference disagree. The message names the element,
             and the kernel whose reverse disagrees with the differences of that kernel alone.
         TaichiTypeError: `wrt` is not a field in f64 with a gradient.
-        TaichiRuntimeError: the program computes another loss from the same fields, or writes to
+        TaichiRuntimeError: the program computes a different loss from the same fields, or writes to
             ndarrays.
     """
     fields = fields_of(wrt, "ti.ad.check")

@@ -176,7 +176,7 @@ def jacobian(
 
     Raises:
         TaichiTypeError: as for `grad`, and for matrices as results or arguments of a `@ti.func`.
-        ValueError: `mode` is another word, or `width` is below 1.
+        ValueError: `mode` has another value, or `width` is below 1.
         TaichiRuntimeError: in a call, it is inside a tape; or in forward mode, the program calls a
             function from `grad_replaced`, or has other outputs when it runs again.
 

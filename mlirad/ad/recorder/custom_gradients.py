@@ -89,7 +89,8 @@ def no_grad(function: Callable[..., Any]) -> Any:
     """Decorate a kernel, a `@ti.func`, or a Python function that launches kernels: no derivative
     passes through its calls.
 
-    Everything that they store is a constant. Write the decorator above `@ti.kernel` or `@ti.func`.
+    Everything that these calls store is constant. Write the decorator above `@ti.kernel` or
+    `@ti.func`.
     """
     if isinstance(function, Function):
         return function.without_derivative()

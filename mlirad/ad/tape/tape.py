@@ -58,7 +58,7 @@ class Tape(OtherNames):
     """Record the kernels launched in a `with` block. At the end of the block, or when you call
     `grad()`, run their reverses.
 
-    A tape records the launches of the thread that entered it, and must be left in that thread.
+    A tape records the launches of the thread that entered it, and must end in that thread.
     Without a loss nothing is set to 0 and no reverse runs at the end: call `grad` with the outputs
     and their adjoints. A value that a reverse needs is saved when a later launch, the same launch,
     or Python overwrites it.

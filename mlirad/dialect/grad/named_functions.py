@@ -19,7 +19,7 @@ Types = Sequence[ir.Type]
 
 
 class VjpOp(View, dialect=Grad, name="vjp", traits=[ext.Pure]):
-    """The function from the adjoints of the results of a function to those of its active arguments.
+    """The reverse of a function: from adjoints of its results to adjoints of its active arguments.
 
     It takes the arguments of the function, an adjoint buffer for each active memref, and an adjoint
     for each result that carries a derivative. It returns the adjoints of the active arguments that

@@ -318,8 +318,8 @@ def kernel(function: Any = None) -> Any:
     """Compile a function when it is called. Its outermost loops run in parallel.
 
     Each parameter needs a type: a scalar type, `ti.template()`, or a type from `ti.types`. A result
-    needs one too. The function may be a method of a `ti.data_oriented` class. A kernel is compiled
-    again for each combination of template arguments and array types.
+    needs a type too. The function may be a method of a `ti.data_oriented` class. A kernel is
+    compiled again for each combination of template arguments and array types.
 
     Args:
         function: the Python function to compile.

@@ -22,9 +22,9 @@ def of_floats(row: Function) -> Callable[..., Expr]:
     function.__annotations__ = dict.fromkeys(row.parameters.split(", "), Operand)
     function.__name__ = function.__qualname__ = row.name.removesuffix("even")
     function.__doc__ = (
-        f"{row.sentence}. The argument is an expression or a number, and the result has its type; "
-        "integers are first converted to floats. If the function is not defined at the argument, "
-        "the result is NaN or infinite.\n\nRaises:\n"
+        f"{row.sentence}. It takes an expression or a number, and the result has the type of the "
+        "argument; integers are first converted to floats. If the function is not defined at the "
+        "argument, the result is NaN or infinite.\n\nRaises:\n"
         "    TaichiTypeError: the number of arguments is wrong, or an argument is not a number."
     )
     return check_arguments(function)

@@ -234,7 +234,7 @@ def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
     """Return the derivative of the definition of `output` alone with respect to a tensor that it
     reads.
 
-    Tensors between the two count as constants. If the definition does not read the tensor, the
+    Other tensors that the definition reads count as constants. If it does not read the tensor, the
     result is 0. For the derivative of a whole program, see `differentiate`.
 
     Args:

@@ -79,7 +79,7 @@ def _pair_with_tangents(
 @check_arguments
 @in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
-    """Return the second derivative of an output times directions.
+    """Return the second derivative of an output, multiplied by directions.
 
     Args:
         output: a tensor without axes.

@@ -18,7 +18,7 @@ This page covers every way to change memory, every kind of memory, and every mod
 differentiation, with a gradient that was requested or is hidden, and with kernels compiled before
 or after the first derivative: {total} programs. Each program writes to memory, uses it, and then
 changes it twice, with a use after each change. Its first and second derivatives are compared with
-exact values: {right} are right, {refused} are refused by name or warn with the line, and {wrong}
+exact values: {right} are right, {refused} raise an error or warn with the line, and {wrong}
 are wrong.
 
 `cd test && PYTHONPATH=.. python -m programs.memory_changes --every 7 --from 1 --document FILE`
@@ -30,8 +30,8 @@ parentheses, that it is refused for some programs ({letters}). An empty entry me
 no such program.
 
 """
-TAIL = """These are the reasons, with a part of each message (foreign arrays are NumPy arrays and torch
-tensors):
+TAIL = """These are the reasons, with a part of each message. Foreign arrays are NumPy arrays and
+torch tensors.
 
 """
 

@@ -12,7 +12,9 @@ REASONS = {
     "Python has changed array argument": "foreign arrays that Python writes are not recomputed",
     "is sparse: functions of tensors": "te functions accept dense fields only",
     "has its own gradient": "solves support reverse mode only",
-    "that is communicated and has no gradient": "communication hides no gradients of ndarrays",
+    "that is communicated and has no gradient": (
+        "communication does not create hidden gradients of ndarrays"
+    ),
     "read in Python inside a": "a warning: a solve, or a view on a device, is a read from Python",
     "the view is read-only": "views of fields and ndarrays are read-only",
 }

@@ -52,7 +52,7 @@ def on_floats(row: Function) -> Callable[..., Any]:
         "are first converted to the default float type.\n\nRaises:\n"
         "    TaichiTypeError: the number of arguments is wrong, or in a kernel an argument is not "
         "a number, a vector or a matrix.\n"
-        "    ValueError: in Python, the function is not defined at the argument. In a kernel the "
-        "result is then NaN or infinite."
+        "    ValueError: in Python, the function is not defined at the argument. In a "
+        "kernel, the result is NaN or infinite instead."
     )
     return function
