@@ -91,7 +91,7 @@ def main() -> None:
     systems = [("mlirad", sys.executable)]
     if options.taichi:
         systems.append(("taichi", options.taichi))
-    columns = ["program", "system", "loss", *SECONDS, "peak, MB", "of it code, MB"]
+    columns = ["program", "system", "loss", *SECONDS, "peak, MB", "code in peak, MB"]
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for program in PROGRAMS:
         if options.only is None or options.only in program:

@@ -193,8 +193,8 @@ def logical_or(left: Operand, right: Operand) -> Any:
 
 
 def bit_shr(left: Operand, right: Operand) -> Any:
-    """Shift integers to the right, elementwise, in a kernel. Zeros are shifted in, whatever the
-    sign."""
+    """Shift integers to the right, elementwise, in a kernel. Zeros are shifted in, also for
+    negative numbers."""
     return map_scalars(_bit_shr, left, right)
 
 
