@@ -71,7 +71,7 @@ def test_the_readme_shows_figures_of_the_page() -> None:
 
 def test_a_table_has_its_question_its_machine_and_its_date() -> None:
     text = page(FIGURES_OF_ONE_TABLE)
-    assert "## How fast?\n\nTwo cores, 2026-11-21: `python -m benchmarks --rules`\n" in text
+    assert "on two cores, on 2026-11-21 by `python -m benchmarks --rules`.\n" in text
     assert "| workload | us | them |\n| --- | --- | --- |\n" in text
 
 
@@ -82,7 +82,7 @@ def test_the_least_of_a_row_is_bold() -> None:
 
 def test_rows_above_a_limit_are_missed() -> None:
     assert page(FIGURES_OF_ONE_TABLE).endswith(
-        "## What is missed\n\n- Much.\n- us, at most 1.8 (2026-11-21): `b` (2).\n"
+        "## What is missed\n\n- Much.\n- *us* is above its limit of 1.8 (2026-11-21) in `b` (2).\n"
     )
 
 

@@ -67,8 +67,11 @@ def section(table: Table, machines: dict[str, str]) -> Iterator[str]:
     """Yield a question, how it was measured, and its table."""
     yield f"## {table.question}"
     machine = machines[table.machine]
-    run = ", ".join(text for text in (machine, table.date) if text)
-    yield f"{run[0].upper()}{run[1:]}" + (f": `{table.command}`" if table.command else ".")
+    command = f" by `{table.command}`" if table.command else ""
+    if table.date:
+        yield f"This was measured on {machine}, on {table.date}{command}."
+    else:
+        yield f"{machine[0].upper()}{machine[1:]}."
     yield _wrapped(table.read)
     lines = [table.columns, ["---"] * len(table.columns), *_in_bold(table)]
     yield "\n".join(f"| {' | '.join(line)} |" for line in lines)

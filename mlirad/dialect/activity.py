@@ -91,8 +91,8 @@ class LengthOp(View, dialect=Snode, name="length", effects=[reads("activity")]):
 
 
 class AppendOp(View, dialect=Snode, name="append", effects=[reads("activity"), writes("activity")]):
-    """Append an item to a list, and return its number. If the list is full, that is an error of
-    the launch, and the result is the list's capacity.
+    """Append an item to a list, and return its number. If the list is full, the launch raises an
+    error, and the result is the capacity of the list.
 
     `%k = snode.append @d[%i]`
 

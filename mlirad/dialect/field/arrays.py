@@ -1,9 +1,9 @@
 """The dialect of a kernel's operations on memory, and its array type.
 
 Arrays are values of `!field.array<element, [extents]>`: a field of the layout tree (`field.get`),
-an ndarray argument (an extent is -1 if only the launch knows it), or memory local to one launch
-(`field.alloca`). Two different fields never overlap; two ndarray arguments may. Indices are values
-of type `index`; the indices of components come last.
+an ndarray argument (an extent is -1 if it is known only at the launch), or memory local to one
+launch (`field.alloca`). Two different fields never overlap; two ndarray arguments may. Indices are
+values of type `index`; the indices of components come last.
 """
 
 from collections.abc import Sequence

@@ -58,7 +58,7 @@ class LibraryCopies(ABC):
 
     def shared_array(self, copy: bool | None) -> Any:
         """Return the elements where they are, for `copy=False`, or (None) if they can be had so;
-        None if a copy is wanted. Raises ValueError where a copy is needed and none is allowed."""
+        None if a copy is wanted. Raises ValueError if a copy is needed and none is allowed."""
         if copy is False:
             raise ValueError(f"Zero-copy not available: {self!r} is not one array in host memory")
         return None

@@ -23,7 +23,7 @@ are wrong.
 
 `cd test && PYTHONPATH=.. python -m programs.memory_changes --every 7 --from 1 --document FILE`
 writes this page from every seventh program. Without `--every` it runs all programs; `--jobs 2` uses
-two processes. The tests run another sample.
+two processes. The tests run a different sample.
 
 In the table, ✓ means that all modes are right. A letter means that this mode is refused, or, in
 parentheses, that it is refused for some programs ({letters}). An empty entry means that there is
