@@ -47,6 +47,14 @@ INSTEAD = {  # what does not occur in prose, and what to write
     r"\ba (?:ndarray|MLIR|LLVM|f32|f64|i32|i64|u8|hvp)\b(?<!a u8)(?<!a hvp)": "an",
     r"\b(?:whence|hence|thereof|therein|wherein|whilst|amongst|till)\b": "a shorter sentence",
     r"\b(?:on|by) import of\b": "when imported",
+    r"\brefused by name\b": "refused; the error names it",
+    r"\bthe same holds\b": "the same applies",
+    r"\bwhat (?:the|a) (?:forward )?program (?:left|leaves)\b": "the values that the program left",
+    r"\bfails? the launch\b": "raises an error at the launch",
+    r"\bon (?:every|all) machines?\b": "on every device",
+    r"\b(?:if|where) (?:that|it) pays\b": "if that is faster",
+    r"\bwithout being noticed\b": "undetected",
+    r"\b(?:imports|arrows) point\b": "go in one direction",
 }
 BRITISH = (
     r"\b(?:\w*olour|\w*aviour|\w*eighbour|(?:en)?favour|honour|centre|grey|licence|catalogue|fibre"

@@ -225,7 +225,7 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more:
     if count < 1:
         raise TaichiRuntimeError(
             f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, "
-            f"and {4 * size + 3 * more} are needed for a snapshot, for what the program leaves, "
-            "and for what the reverses of two steps save"
+            f"and {4 * size + 3 * more} are needed for a snapshot, for the final state, "
+            "and for the values that two steps save for their reverses"
         )
     return count

@@ -92,7 +92,7 @@ class Algebra(Elementwise):
         return (self * other).sum()
 
     def cross(self, other: Algebra) -> Any:
-        """The cross product of two 3-vectors, or its length with sign for 2-vectors."""
+        """The cross product of two 3-vectors, or, for 2-vectors, its signed length."""
         a, b = self.entries, other.entries
         if len(a) == 2 and len(b) == 2:
             return a[0] * b[1] - a[1] * b[0]
