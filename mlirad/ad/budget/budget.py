@@ -192,8 +192,8 @@ class Budget(Keeper):
         return (
             f"ti.ad.Tape(memory={self.memory}): the memory limit is too low for this program: "
             f"memory={self.planner.graph.least()} is the lowest limit that works, for initial "
-            "values that are overwritten, for values that cannot be recomputed, and for what "
-            "the program leaves"
+            "values that are overwritten, for values that cannot be recomputed, and for the "
+            "final values of the program"
         )
 
 
