@@ -76,9 +76,9 @@ class SparseMatrixBuilder:
         """Return the matrix and empty the builder. Duplicate entries are added up in f64.
 
         Raises:
-            TaichiRuntimeError: more triplets were added than the builder holds; it is empty after
-                this error.
-            TaichiIndexError: a triplet is outside the matrix; the builder is empty after it.
+            TaichiRuntimeError: more triplets were added than the builder holds; the builder is then
+                empty.
+            TaichiIndexError: a triplet is outside the matrix; the builder is then empty.
         """
         carries = self.values.grad is not None and is_recording()
         matrix_and_keys: list[tuple[StoredEntries, Indices]] = []

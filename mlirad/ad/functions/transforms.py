@@ -162,10 +162,10 @@ def jacobian(
     the argument is a scalar, it is that of the result.
 
     For a program, give `inputs` and `output`. The returned Python function takes one array for each
-    input and returns arrays of the same kind, of shape `output.shape + input.shape` (elements that
-    are vectors or matrices add theirs) and of the wider of both types. For a list of inputs, it
-    returns a tuple with an array for each; for a list of outputs, a tuple with an entry for each.
-    Afterwards, gradients have no defined values.
+    input and returns arrays of the same kind, of shape `output.shape + input.shape` (where each
+    shape includes that of vector or matrix elements) and of the wider of both types. For a list of
+    inputs, it returns a tuple with an array for each; for a list of outputs, a tuple with an entry
+    for each. Afterwards, gradients have no defined values.
 
     Args:
         function, argnums, inputs, output: as for `grad`. The fields may be ndarrays.
