@@ -69,9 +69,9 @@ class Tape(OtherNames):
         clear_gradients: on entry, set the gradients of all fields and ndarrays to 0. A gradient
             that a tape of another thread used last is cleared when this tape uses it. Gradients of
             torch tensors accumulate, as in torch.
-        validation: with `ti.init(debug=True)`, apply Taichi's rule: a launch must not write an
-            element of a field with a gradient that was read since the tape was entered. Without
-            debug there is a warning.
+        validation: with `ti.init(debug=True)`, apply Taichi's rule to fields with a gradient: a
+            launch must not write an element that was read since the tape was entered. Without debug
+            there is a warning.
         grad_check: fields whose gradients are compared with finite differences. The loss must be in
             f64.
         rules: "save" keeps overwritten values that a reverse needs; "refuse" raises an error that

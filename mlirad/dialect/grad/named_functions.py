@@ -19,7 +19,8 @@ Types = Sequence[ir.Type]
 
 
 class VjpOp(View, dialect=Grad, name="vjp", traits=[ext.Pure]):
-    """The reverse of a function: from adjoints of its results to adjoints of its active arguments.
+    """The reverse of a function: it maps adjoints of its results to adjoints of its active
+    arguments.
 
     It takes the arguments of the function, an adjoint buffer for each active memref, and an adjoint
     for each result that carries a derivative. It returns the adjoints of the active arguments that
