@@ -19,6 +19,7 @@ from slices import WHOLE, leave_out, slice_of
 
 import mlirad as ti
 from mlirad.bindings import PROVIDER
+from mlirad.host import Feature, has
 from mlirad.pipeline.runner import VERIFY
 from mlirad.runtime.program import program
 
@@ -61,6 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Have programs read the options, those that tests start as well."""
     config.addinivalue_line("markers", "cpu_code(why): looks at what is made for a CPU")
+    config.addinivalue_line("markers", "host(feature, why): needs a feature of mlirad/host.py")
     config.addinivalue_line("markers", "rotating: random; --slice takes a part of its cases")
     config.addinivalue_line("markers", "slow: left out of a quick run (tools/slow_tests.py)")
     for option, name in MACHINE_OPTIONS.items():
@@ -107,6 +109,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark_slow(items)
     leave_out(config, items)
     arch = config.getoption("--arch")
+    for item in items:
+        for marker in item.iter_markers("host"):
+            feature, why = marker.args
+            if not has(Feature(feature)):
+                item.add_marker(pytest.mark.skip(reason=f"without the host's {feature}: {why}"))
     for item in items if arch else []:
         if why := why_the_cpu_alone(item):
             item.add_marker(pytest.mark.skip(reason=f"not on {arch}: {why}"))

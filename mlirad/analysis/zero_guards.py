@@ -59,6 +59,19 @@ def guard_of(op: ir.Operation) -> Guard | None:
     return Guard(op, value)
 
 
+def guarded_product(op: ir.Operation) -> tuple[ir.Operation, tuple[bool, bool]] | None:
+    """Return the product that an op gives unless a factor is 0, and which of its two factors that
+    is; None for other ops."""
+    guard = guard_of(op)
+    if guard is None:
+        return None
+    product, test = defining_op(guard.value), defining_op(op.operands[0])
+    if product is None or product.name != Arith.MULF or test is None or test.name != Arith.CMPF:
+        return None
+    left, right = (factor == test.operands[0] for factor in product.operands)
+    return (product, (left, right)) if left or right else None
+
+
 def is_strict(op: ir.Operation) -> bool:
     """Return whether an op gives a NaN where an operand is one."""
     return op.name in _STRICT

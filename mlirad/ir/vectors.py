@@ -210,6 +210,21 @@ def sum_of_lanes(vector: ir.Value) -> ir.Value:
     return b.make(Vector.REDUCTION, element, [vector], kind=kind, fastmath=flags)
 
 
+def any_lane(mask: ir.Value) -> ir.Value:
+    """Return whether a mask has an active lane."""
+    return reduce_lanes(mask, "or")
+
+
+def reduce_lanes(vector: ir.Value, kind: str) -> ir.Value:
+    """Combine all elements of a vector of integers."""
+    return b.make(
+        Vector.REDUCTION,
+        ir.VectorType(vector.type).element_type,
+        [vector],
+        kind=ir.Attribute.parse(f"#vector.kind<{kind}>"),
+    )
+
+
 def reduce_in_halves(
     vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]
 ) -> ir.Value:

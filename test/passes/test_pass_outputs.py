@@ -17,6 +17,7 @@ from programs.walked_tensors import FUNCTIONS
 import mlirad as ti
 from mlirad.dialect import context
 from mlirad.errors import TaichiCompilationError
+from mlirad.host import Feature, has
 from mlirad.mlir.run.derivatives import Program
 from mlirad.mlir.run.kernels.kernel_command import KernelCheck
 from mlirad.mlir.run.kernels.kernel_derivatives import KernelDerivatives
@@ -215,7 +216,9 @@ def test_kernels_compute_the_same_behind_each_pass(kernel: str, machine: str, mo
     is_simt = machine == "simt"
     stages = simt_stages if is_simt else lambda mode: current.executor.stages(mode, current.config)
     changes = [*walk(text, stages(text_mode), frozenset(names))]
-    assert {change.name for change in changes} == names
+    changing = {change.name for change in changes}
+    assert changing <= names
+    assert changing == names or not all(map(has, Feature))  # some passes are for features of a host
     for change in changes:
         assert change.distance.agrees, f"{change.name}: {change.distance}"
 

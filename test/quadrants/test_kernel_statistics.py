@@ -147,6 +147,7 @@ STORED = (True, False, False, True)
 LOADED = (True, True, True, False)
 
 
+@pytest.mark.host("loader", "code is not stored in the cache")
 def test_code_from_the_cache_is_told_from_what_is_stored(tmp_path: Path) -> None:
     for expected in (STORED, LOADED):
         qd.init(offline_cache=True, offline_cache_file_path=str(tmp_path))
@@ -161,6 +162,7 @@ def test_code_from_the_cache_is_told_from_what_is_stored(tmp_path: Path) -> None
         assert cached(fill) == expected
 
 
+@pytest.mark.host("loader", "code is not stored in the cache")
 def test_each_variant_has_its_place_in_the_cache(tmp_path: Path) -> None:
     x = run_with_cache(tmp_path)
     fill(x, False)

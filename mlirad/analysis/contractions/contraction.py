@@ -11,6 +11,7 @@ from mlirad.analysis.contractions.elements import Element, are_apart, element_of
 from mlirad.analysis.contractions.limits import Limits, LimitsOf, copy_limits, narrow
 from mlirad.analysis.contractions.places import Places
 from mlirad.analysis.trips import spans
+from mlirad.analysis.zero_guards import guarded_product
 from mlirad.bindings import ir
 from mlirad.ir.box import fold
 from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choice_of
@@ -38,12 +39,14 @@ class Index(msgspec.Struct, frozen=True, eq=False):
 
 
 class Term(NamedTuple):
-    """A product that is added, or taken away, within some limits of the indices."""
+    """A product that is added, or taken away, within some limits of the indices. `guards` says
+    which factors make it 0 if they are 0, whatever the other one is."""
 
     left: Element
     right: Element
     is_negative: bool
     limits: LimitsOf
+    guards: tuple[bool, bool] = (False, False)
 
 
 class Contraction(msgspec.Struct, frozen=True, eq=False):
@@ -61,8 +64,16 @@ class Contraction(msgspec.Struct, frozen=True, eq=False):
 
     def with_factors_swapped(self) -> Contraction:
         """A copy with the factors in the other order."""
-        terms = tuple(term._replace(left=term.right, right=term.left) for term in self.terms)
+        terms = tuple(
+            term._replace(left=term.right, right=term.left, guards=term.guards[::-1])
+            for term in self.terms
+        )
         return replace(self, terms=terms)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Return whether a product is 0 where a factor is 0, whatever the other one is."""
+        return any(any(term.guards) for term in self.terms)
 
     def moving(self, *, output: bool, left: bool, right: bool) -> list[Index]:
         """The indices that some of the elements depend on, and the others do not, in all terms."""
@@ -123,8 +134,8 @@ def _work(block: ir.Block) -> list[ir.Operation]:
 
 
 def _is_index(op: ir.Operation) -> bool:
-    """Return whether an op computes nothing but an integer."""
-    return (
+    """Return whether an op computes nothing but an integer, or is a constant."""
+    return op.name == Arith.CONSTANT or (
         op.name.startswith("arith.")
         and len(op.results) == 1
         and isinstance(op.results[0].type, ir.IndexType | ir.IntegerType)
@@ -169,16 +180,20 @@ def _update(
     pairs = [(0, 1)] if is_negative else [(0, 1), (1, 0)]
     for addend, other in pairs:
         old, product = defining_op(step.operands[addend]), defining_op(step.operands[other])
-        if old is None or product is None or product.name != Arith.MULF or is_bound(product):
+        if old is None or product is None:
+            continue
+        guarded = guarded_product(product)
+        choice, (product, guards) = product, guarded or (product, (False, False))
+        if product.name != Arith.MULF or is_bound(product):
             continue
         factors = [defining_op(factor) for factor in product.operands]
         read = [op for op in (old, *factors) if op is not None and op.name == Memref.LOAD]
-        if len(read) < 3 or any(op.block != store.block for op in (step, product, *read)):
+        if len(read) < 3 or any(op.block != store.block for op in (step, choice, product, *read)):
             continue
         output, left, right = (element_of(op.operands[0], list(op.operands)[1:]) for op in read)
         if output == element_of(store.operands[1], list(store.operands)[2:]):
-            term = Term(left, right, is_negative, copy_limits(limits))
-            return (output, term), {store, step, product, *read}
+            term = Term(left, right, is_negative, copy_limits(limits), guards)
+            return (output, term), {store, step, choice, product, *read}
     return None
 
 

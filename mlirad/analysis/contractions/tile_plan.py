@@ -126,6 +126,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
             )
         )
 
+    @property
+    def multiplies_more(self) -> bool:
+        """Return whether tiles multiply by 0 what the program does not multiply."""
+        return self.nest.is_guarded or any(term.limits for term in self.nest.terms)
+
     def __str__(self) -> str:
         kind = "dot products" if self.is_dots else "columns"
         copied = ", by copies of what they share" if self.is_packed else ""
@@ -167,7 +172,9 @@ def _is_together(candidate: Plan) -> bool:
     """Return whether a tile takes several terms: by one panel of copies that are 0 where a term is
     outside of its limits, which do not depend on the rows."""
     nest, column = candidate.nest, candidate.column.value
-    same = {index for kind in _KINDS for index in nest.moving(**kind)} == set(nest.indices)
+    same = not nest.is_guarded and {
+        index for kind in _KINDS for index in nest.moving(**kind)
+    } == set(nest.indices)
     return (
         candidate.is_packed
         and not candidate.is_apart
@@ -231,6 +238,8 @@ def _columns_apart(nest: Contraction, lanes: int, registers: int) -> Iterator[Pl
     points = prod(index.extent or _WHOLE + 1 for index in sums)
     if not (rows and sums and points <= _WHOLE) or len(nest.terms) > 1 or nest.terms[0].limits:
         return
+    if nest.is_guarded:
+        return
     row, inner = _longest(rows), _longest(sums)
     if any(index not in (*rows, *sums) and index.extent is None for index in nest.indices):
         return
@@ -265,7 +274,7 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
             for factor in nest.terms
         )
     ]
-    if not (rows and columns and inner):
+    if not (rows and columns and inner) or nest.is_guarded:
         return
     row, column = _longest(rows), _longest(columns)
     if not nest.output.tells_apart(row.value, column.value):

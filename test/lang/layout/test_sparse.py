@@ -77,6 +77,7 @@ def _run(layout: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return y.to_numpy(), value.grad.to_numpy(), x.grad.to_numpy()
 
 
+@pytest.mark.host("processor", "products and sums are two roundings, in an order of the layout's")
 @pytest.mark.parametrize("layout", SPARSE)
 def test_values_and_gradients_are_those_of_dense_fields(layout: str) -> None:
     """To the bit: elements that are not active are 0, and add 0."""

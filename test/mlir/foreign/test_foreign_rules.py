@@ -378,6 +378,7 @@ print(program.function(np.ones(4)), *program.gradients(program.heads())[0], coun
 
 
 @pytest.mark.cpu_code("the machine code that is kept")
+@pytest.mark.host("loader", "code is not stored in the cache")
 def test_another_rule_is_another_kernel(tmp_path: Path) -> None:
     """Kernels that the cache keeps are of the rule and of the lowering."""
 

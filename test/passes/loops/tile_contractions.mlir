@@ -223,7 +223,8 @@ func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.
   return
 }
 
-// Several terms share a tile: what they read is copied side by side, 0 outside of their limits.
+// Several terms share a tile: what they read is copied side by side, 0 outside of their limits. If this 0 meets an
+// infinity, the tile is computed again, and nothing is added outside of the limits.
 // CHECK-LABEL: func.func @terms(
 // CHECK: %[[PANEL:.*]] = memref.alloc() {alignment = 64 : i64} : memref<18x8xf32>
 // CHECK: vector.load %arg1[%{{.*}}, %c0] : memref<9x9xf32>, vector<4xf32>
@@ -235,7 +236,12 @@ func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.
 // CHECK: vector.load %[[PANEL]][%[[ROW]], %c0]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[ROW]], %c1
 // CHECK: vector.load %[[PANEL]][%[[NEXT]], %c0]
-// CHECK-NOT: scf.if
+// CHECK: vector.reduction <or>
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} step %c1 {
+// CHECK: scf.for %{{.*}} step %c1 iter_args(%{{.*}}, %[[SUM:.*]] = %{{.*}})
+// CHECK: arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK: } else {
 func.func @terms(%w: memref<10x9x2xf32> {llvm.noalias}, %x: memref<9x9xf32> {llvm.noalias}, %o: memref<10x8xf32> {llvm.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -367,6 +373,47 @@ func.func @apart(%x: memref<20x9xf32> {llvm.noalias}, %w: memref<8x20xf32> {llvm
         %old = memref.load %o[%n, %k, %c1] : memref<9x8x3xf32>
         %new = arith.addf %old, %p {field.derivative} : f32
         memref.store %new, %o[%n, %k, %c1] : memref<9x8x3xf32>
+      }
+    }
+  }
+  return
+}
+
+// A product that is 0 if a factor is 0, whatever the other one is: tiles leave out the choice, and are computed again,
+// with it, if a sum is a NaN.
+// CHECK-LABEL: func.func @guarded(
+// CHECK: scf.for %{{.*}} = %c0 to %c10 step %c5 {
+// CHECK: scf.for %{{.*}} = %c0 to %c40 step %c1 iter_args(
+// CHECK-NOT: arith.select
+// CHECK: math.fma
+// CHECK: arith.cmpf uno, %{{.*}} : vector<4xf32>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>
+// CHECK: scf.if %[[ANY]] {
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} step %c1 {
+// CHECK: %[[B:.*]] = vector.load %arg1[%[[K:.*]], %c0]
+// CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %[[B]], %[[OLD:.*]] {field.loose}
+// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %[[B]], %{{.*}} : vector<4xf32>
+// CHECK: arith.select %[[ZERO]], %[[OLD]], %[[SUM]] : vector<4xi1>, vector<4xf32>
+// CHECK: } else {
+// CHECK: vector.store
+func.func @guarded(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8xf32> {llvm.noalias}, %c: memref<10x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c10 = arith.constant 10 : index
+  %c40 = arith.constant 40 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c10 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c40 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<10x40xf32>
+        %y = memref.load %b[%k, %j] : memref<40x8xf32>
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %is_zero = arith.cmpf oeq, %y, %zero : f32
+        %q = arith.select %is_zero, %zero, %p : f32
+        %o = memref.load %c[%i, %j] : memref<10x8xf32>
+        %s = arith.addf %o, %q {field.derivative} : f32
+        memref.store %s, %c[%i, %j] : memref<10x8xf32>
       }
     }
   }

@@ -10,11 +10,19 @@ from mlirad.analysis.lanes.groups import Group
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func, Memref, Vector
-from mlirad.ir.vectors import extract, load_apart, load_lanes, load_steps, store_apart, store_lanes
+from mlirad.ir.vectors import (
+    extract,
+    load_apart,
+    load_lanes,
+    load_steps,
+    reduce_lanes,
+    store_apart,
+    store_lanes,
+)
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, reduce_lanes, stored_type
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, stored_type
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
 

@@ -10,9 +10,9 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import If
-from mlirad.ir.vectors import invert_mask
+from mlirad.ir.vectors import any_lane, invert_mask
 from mlirad.ir.walk import block_operations
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
 _FEW = 12  # ops that are not worth a test whether any lane wants them
 _EASY = ("arith.", "math.")

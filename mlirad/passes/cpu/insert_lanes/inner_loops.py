@@ -6,9 +6,10 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import ANY_ORDER, For, While
+from mlirad.ir.vectors import any_lane, reduce_lanes
 from mlirad.ir.walk import attributes_of, block_operations, constant_integer, has_uses
 from mlirad.passes.cpu.insert_lanes.branches import Emitter
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane, reduce_lanes
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
 
 def emit_for(body: Emitter, op: ir.Operation, mask: Mask) -> None:

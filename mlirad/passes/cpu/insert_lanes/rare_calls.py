@@ -16,7 +16,7 @@ from mlirad.ir import build as b
 from mlirad.ir.marks.rare import CALL, RARE, rare_call
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.structured import If
-from mlirad.ir.vectors import load_lanes, store_lanes
+from mlirad.ir.vectors import any_lane, load_lanes, store_lanes
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -27,7 +27,7 @@ from mlirad.ir.walk import (
     function_of,
     functions,
 )
-from mlirad.passes.cpu.insert_lanes.values import Mask, Values, any_lane, stored_type
+from mlirad.passes.cpu.insert_lanes.values import Mask, Values, stored_type
 
 
 def rare_branch(values: Values, op: ir.Operation, mask: Mask) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.ops import Arith, Vector
+from mlirad.ir.ops import Arith
 from mlirad.ir.vectors import extract, spread, vector_of
 from mlirad.ir.walk import defining_op
 
@@ -129,18 +129,3 @@ class Values:
 def stored_type(type_: ir.Type) -> ir.Type:
     """Return what an element is in memory: vectors of truth values would be there in bits."""
     return b.integer_type(8) if type_ == b.integer_type(1) else type_
-
-
-def any_lane(mask: ir.Value) -> ir.Value:
-    """Return whether a mask has an active lane."""
-    return reduce_lanes(mask, "or")
-
-
-def reduce_lanes(vector: ir.Value, kind: str) -> ir.Value:
-    """Combine all elements of a vector of integers."""
-    return b.make(
-        Vector.REDUCTION,
-        ir.VectorType(vector.type).element_type,
-        [vector],
-        kind=ir.Attribute.parse(f"#vector.kind<{kind}>"),
-    )

@@ -176,6 +176,10 @@ class SplitNest:
                 b.read(element.memref, places.indices_of(element, point, {})) for element in factors
             ]
             value = b.mulf(*reads, **loose_mark())
+            for factor, is_guard in zip(reads, product.guards):
+                if is_guard:
+                    zero = b.number(0.0, factor.type)
+                    value = b.select(b.compare_floats(b.OEQ, factor, zero), zero, value)
             place = places.indices_of(output, point, {})
             old = b.read(output.memref, place)
             total = (b.subf if product.is_negative else b.addf)(old, value, **loose_mark())

@@ -9,6 +9,7 @@ import msgspec
 
 from mlirad.analysis.contractions.elements import Element, element_of, memory_of
 from mlirad.analysis.contractions.limits import LimitsOf, copy_limits, narrow
+from mlirad.analysis.zero_guards import guarded_product
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_bound
@@ -56,6 +57,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
     left: Factor
     right: Factor
     is_negative: bool
+    guards: tuple[bool, bool]  # which factors make it 0, whatever the other one is, if they are 0
     location: ir.Location
 
     @property
@@ -250,15 +252,20 @@ class Products:
 
     def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
         op, path = defining_op(value), self._path(at)
-        if op is None or path is None or op.name != Arith.MULF or is_bound(op):
+        if op is None or path is None:
+            return None
+        op, guards = guarded_product(op) or (op, (False, False))
+        if op.name != Arith.MULF or is_bound(op):
             return None
         loops, conditions = path
         limits: LimitsOf = {}
-        factors = [self._factor(v, limits) for v in op.operands]
+        signs = [_without_sign(v) for v in op.operands]
+        is_negative ^= signs[0][1] != signs[1][1]
+        factors = [self._factor(v, limits) for v, _ in signs]
         if None in factors or not all(narrow(limits, factor, self.root) for factor in conditions):
             return None
         left, right = (factor for factor in factors if factor is not None)
-        return Product(tuple(loops), limits, left, right, is_negative, op.location)
+        return Product(tuple(loops), limits, left, right, is_negative, guards, op.location)
 
     def _factor(self, value: ir.Value, limits: LimitsOf) -> Factor | None:
         op = defining_op(value)
@@ -319,6 +326,14 @@ class Products:
             ):
                 return None
         return loops, conditions
+
+
+def _without_sign(value: ir.Value) -> tuple[ir.Value, bool]:
+    """Return the value that another is, or is the negative of, and whether it is the latter."""
+    op = defining_op(value)
+    if op is None or op.name != Arith.NEGF:
+        return value, False
+    return op.operands[0], True
 
 
 def erase_unused(root: ir.Operation) -> None:

@@ -83,7 +83,7 @@ class Splitting:
         if left is None or right is None:
             return False
         indices = tuple(_index(loop) for loop in product.loops)
-        terms = (Term(left, right, product.is_negative, {}),)
+        terms = (Term(left, right, product.is_negative, {}, product.guards),)
         nest = Contraction(self.loop, indices, output, terms)
         return size(nest) >= self.least and plan(nest, _LANES, _REGISTERS) is not None
 

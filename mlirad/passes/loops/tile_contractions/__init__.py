@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from mlirad.analysis.zero_guards import guarded_product
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
 from mlirad.ir.ops import Arith, Memref
@@ -52,10 +53,13 @@ def _adds_product(op: ir.Operation) -> bool:
     if step is None or step.name not in (Arith.ADDF, Arith.SUBF):
         return False
     terms = [defining_op(operand) for operand in step.operands]
-    return any(
-        product is not None and product.name == Arith.MULF and all(map(_is_read, product.operands))
-        for product in terms
-    )
+    return any(term is not None and _is_product(term) for term in terms)
+
+
+def _is_product(op: ir.Operation) -> bool:
+    guarded = guarded_product(op)
+    product = op if guarded is None else guarded[0]
+    return product.name == Arith.MULF and all(map(_is_read, product.operands))
 
 
 def _is_read(value: ir.Value) -> bool:

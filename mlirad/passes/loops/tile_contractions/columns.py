@@ -4,7 +4,7 @@ spread over them. Every element of the output is added to in the order of the lo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 from mlirad.analysis.contractions.contraction import Index, Term
@@ -167,12 +167,12 @@ class Columns:
         for k, mask in enumerate(masks):
             start = k * self.plan.lanes
             place = self.places.indices_of(term.right, point, {self.plan.column.value: start})
-            within = self._within(term, point, start, mask)
+            within = self.within(term, point, start, mask)
             steps = term.right.steps(self.plan.column.value)
             vector = v.load_steps(term.right.memref, place, steps or 1, self.vector, within)
             v.store_lanes(vector, memory, [row, b.index(start)])
 
-    def _within(
+    def within(
         self, term: Term, point: Point, start: int, mask: ir.Value | None
     ) -> ir.Value | None:
         """Return a mask of a vector of a term: on if it is within its limits."""
@@ -205,10 +205,16 @@ class Columns:
 
 
 class Rows:
-    """The tiles of some columns, one below the other."""
+    """The tiles of some columns, one below the other.
 
-    def __init__(self, code: Columns, sums: Sums, panel: Panel | None) -> None:
-        self.code, self.sums, self.panel = code, sums, panel
+    Tiles also multiply where a guard or a limit says that nothing is added: by 0, so they add 0, or
+    a NaN. A tile with a NaN is computed again, row by row, by code that is `exact`.
+    """
+
+    def __init__(
+        self, code: Columns, sums: Sums, panel: Panel | None, *, is_exact: bool = False
+    ) -> None:
+        self.code, self.sums, self.panel, self.is_exact = code, sums, panel, is_exact
         self.plan, self.nest, self.places = code.plan, code.nest, code.places
         self.block: Part | None = None  # of which the tile may read copies of the left factor
 
@@ -249,8 +255,23 @@ class Rows:
         places = [(self.places.indices_of(output, point, offset), mask) for offset, mask in offsets]
         totals = [v.load_lanes(output.memref, place, vector, mask) for place, mask in places]
         totals = self._sum_loops(list(self.sums), point, totals, masks)
-        for total, (place, mask) in zip(totals, places):
-            v.store_lanes(total, output.memref, place, mask)
+
+        def store() -> None:
+            for total, (place, mask) in zip(totals, places):
+                v.store_lanes(total, output.memref, place, mask)
+
+        if not self.plan.multiplies_more or self.is_exact:
+            store()
+            return
+        branch = b.if_else(_has_nan(totals), [])
+        with ir.InsertionPoint(branch.then):
+            again = Rows(self.code, self.sums, self.panel, is_exact=True)
+            lines = Part(first, b.add(first, b.index(rows)), 1, True)
+            for_each_step(lines, partial(again._tile, point, 1, masks))
+            b.yield_()
+        with ir.InsertionPoint(branch.otherwise):
+            store()
+            b.yield_()
 
     def _tile_apart(self, point: Point, offsets: Sequence[Offset], masks: Masks) -> None:
         """A tile whose vectors are made of elements that lie apart."""
@@ -303,7 +324,12 @@ class Rows:
                 if term.is_negative:
                     factor = b.negf(factor, **loose_mark())
                 spread = v.spread(factor, self.code.vector)
-            results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
+            result = v.multiply_add(spread, vectors[k], total, fused=self.code.fused)
+            if self.is_exact:
+                result = _unless_zero((spread, vectors[k]), term.guards, total, result)
+                within = self.code.within(term, point, k * self.plan.lanes, None)
+                result = result if within is None else b.select(within, result, total)
+            results.append(result)
         return results
 
     def _left_element(self, term: Term, point: Point, row: int) -> ir.Value:
@@ -328,6 +354,24 @@ class Rows:
         right = self.nest.terms[term].right
         place = self.places.indices_of(right, point, {self.plan.column.value: start})
         return v.load_lanes(right.memref, place, self.code.vector, mask)
+
+
+def _unless_zero(
+    factors: Sequence[ir.Value], guards: Sequence[bool], total: ir.Value, result: ir.Value
+) -> ir.Value:
+    """Return a result, but the total of before in lanes in which a factor with a guard is 0."""
+    for factor, is_guard in zip(factors, guards):
+        if is_guard:
+            zero = v.spread(b.number(0.0, ir.VectorType(factor.type).element_type), factor.type)
+            result = b.select(b.compare_floats(b.OEQ, factor, zero), total, result)
+    return result
+
+
+def _has_nan(totals: Sequence[ir.Value]) -> ir.Value:
+    """Return whether an element of some vectors of the same type is a NaN."""
+    pairs = zip(totals[::2], [*totals[1::2], totals[-1]])
+    tests = [b.compare_floats(b.UNO, left, right) for left, right in pairs]
+    return v.any_lane(reduce(b.ori, tests))
 
 
 def all_of(index: Index) -> Part:
