@@ -85,13 +85,12 @@ def measure(name: str, size: int, folder: str) -> None:
     made.reset()
     made.loss[None] = 0.0
     gc.collect()
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the peak begins anew
-    before = _status("VmRSS")
+    restart_peak()
+    before = resident("VmRSS")
     tape = ti.ad.Tape(made.loss)
     with tape:
         made.forward()
-    print(json.dumps([tape.explain().bytes, _status("VmHWM") - before]))
+    print(json.dumps([tape.explain().bytes, resident("VmHWM") - before]))
 
 
 def _touch_gradients(ti: Any) -> None:
@@ -102,8 +101,14 @@ def _touch_gradients(ti: Any) -> None:
         gradient.fill(0.0)
 
 
-def _status(name: str) -> int:
-    """Bytes, from the line of a name in the status of the process."""
+def restart_peak() -> None:
+    """Measure the largest resident set, `VmHWM`, from now on."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def resident(name: str) -> int:
+    """Bytes of `VmRSS`, the memory that the process occupies, or of `VmHWM`, the most so far."""
     with open("/proc/self/status") as file:
         line = next(line for line in file if line.startswith(name))
     return int(line.split()[1]) * 1024

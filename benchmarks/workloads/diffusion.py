@@ -10,7 +10,7 @@ from benchmarks.workload import Workload
 STEPS, RATE, BEND = 64, 0.1, 0.1
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """`size` x `size` points."""
     start = ti.field(ti.f32, (size, size), needs_grad=True)
     height = ti.field(ti.f32, (size, size), needs_grad=True)
@@ -48,7 +48,7 @@ def build(ti: Any, size: int) -> Workload:
 
     def forward() -> None:
         begin()
-        for _ in range(STEPS):
+        for _ in range(steps):
             spread()
             step()
         measure()

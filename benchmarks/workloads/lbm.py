@@ -13,9 +13,9 @@ ACROSS = (0, 0, 1, 0, -1, 1, 1, -1, -1)
 WEIGHT = (4 / 9, *[1 / 9] * 4, *[1 / 36] * 4)
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """A grid of `size` by `size` cells."""
-    density = ti.Vector.field(9, ti.f32, (STEPS + 1, size, size), needs_grad=True)
+    density = ti.Vector.field(9, ti.f32, (steps + 1, size, size), needs_grad=True)
     along, across = (ti.field(ti.f32, (size, size), needs_grad=True) for _ in range(2))
     loss = ti.field(ti.f32, (), needs_grad=True)
     random = np.random.default_rng(53)
@@ -53,12 +53,12 @@ def build(ti: Any, size: int) -> Workload:
         for i, j in along:
             u = 0.0
             for q in ti.static(range(9)):
-                u += ALONG[q] * density[STEPS, i, j][q]
+                u += ALONG[q] * density[steps, i, j][q]
             loss[None] += u * u
 
     def forward() -> None:
         start()
-        for t in range(STEPS):
+        for t in range(steps):
             step(t)
         momentum()
 

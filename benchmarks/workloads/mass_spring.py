@@ -23,17 +23,17 @@ def cloth(side: int) -> tuple[np.ndarray, np.ndarray]:
     return places, np.random.default_rng(19).permutation(pairs)
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """`size` x `size` bodies."""
     places, pairs = cloth(size)
     bodies, springs = len(places), len(pairs)
-    place = ti.Vector.field(2, ti.f32, (STEPS + 1, bodies), needs_grad=True)
-    speed = ti.Vector.field(2, ti.f32, (STEPS + 1, bodies), needs_grad=True)
-    pull = ti.Vector.field(2, ti.f32, (STEPS, bodies), needs_grad=True)
+    place = ti.Vector.field(2, ti.f32, (steps + 1, bodies), needs_grad=True)
+    speed = ti.Vector.field(2, ti.f32, (steps + 1, bodies), needs_grad=True)
+    pull = ti.Vector.field(2, ti.f32, (steps, bodies), needs_grad=True)
     length = ti.field(ti.f32, springs, needs_grad=True)
     first, second = ti.field(ti.i32, springs), ti.field(ti.i32, springs)
     loss = ti.field(ti.f32, (), needs_grad=True)
-    states = np.zeros((STEPS + 1, bodies, 2), np.float32)
+    states = np.zeros((steps + 1, bodies, 2), np.float32)
     states[0] = places
     place.from_numpy(states)
     first.from_numpy(pairs[:, 0].astype(np.int32))
@@ -64,10 +64,10 @@ def build(ti: Any, size: int) -> Workload:
     @ti.kernel
     def measure():
         for i in range(bodies):
-            loss[None] += place[STEPS, i].norm_sqr() / bodies
+            loss[None] += place[steps, i].norm_sqr() / bodies
 
     def forward() -> None:
-        for t in range(STEPS):
+        for t in range(steps):
             stretch(t)
             move(t)
         measure()

@@ -10,18 +10,18 @@ from benchmarks.workload import Workload
 STEPS, STEP, STIFFNESS, GRAVITY, WALL = 50, 2e-4, 400.0, 9.8, 3
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """`size` particles."""
     cells = 128 if size > 4_000 else 64
     width = 1.0 / cells
     volume = 0.16 / size
-    place = ti.Vector.field(2, ti.f32, (STEPS + 1, size), needs_grad=True)
-    speed = ti.Vector.field(2, ti.f32, (STEPS + 1, size), needs_grad=True)
-    shear = ti.Matrix.field(2, 2, ti.f32, (STEPS + 1, size), needs_grad=True)
-    swell = ti.field(ti.f32, (STEPS + 1, size), needs_grad=True)
-    grid_mass = ti.field(ti.f32, (STEPS, cells, cells), needs_grad=True)
-    grid_momentum = ti.Vector.field(2, ti.f32, (STEPS, cells, cells), needs_grad=True)
-    grid_speed = ti.Vector.field(2, ti.f32, (STEPS, cells, cells), needs_grad=True)
+    place = ti.Vector.field(2, ti.f32, (steps + 1, size), needs_grad=True)
+    speed = ti.Vector.field(2, ti.f32, (steps + 1, size), needs_grad=True)
+    shear = ti.Matrix.field(2, 2, ti.f32, (steps + 1, size), needs_grad=True)
+    swell = ti.field(ti.f32, (steps + 1, size), needs_grad=True)
+    grid_mass = ti.field(ti.f32, (steps, cells, cells), needs_grad=True)
+    grid_momentum = ti.Vector.field(2, ti.f32, (steps, cells, cells), needs_grad=True)
+    grid_speed = ti.Vector.field(2, ti.f32, (steps, cells, cells), needs_grad=True)
     drop = ti.Vector.field(2, ti.f32, size)
     throw = ti.Vector.field(2, ti.f32, size, needs_grad=True)
     loss = ti.field(ti.f32, (), needs_grad=True)
@@ -102,11 +102,11 @@ def build(ti: Any, size: int) -> Workload:
     @ti.kernel
     def measure():
         for p in range(size):
-            loss[None] += place[STEPS, p].norm_sqr() / size
+            loss[None] += place[steps, p].norm_sqr() / size
 
     def forward() -> None:
         begin()
-        for t in range(STEPS):
+        for t in range(steps):
             scatter(t)
             advance(t)
             gather(t)

@@ -9,12 +9,12 @@ from benchmarks.workload import Workload
 from benchmarks.workloads.mpm2d import GRAVITY, STEP, STEPS, STIFFNESS, WALL
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """`size` particles."""
-    return build_as(ti, size, ti.Layout.AOS)
+    return build_as(ti, size, ti.Layout.AOS, steps)
 
 
-def build_as(ti: Any, size: int, layout: Any) -> Workload:
+def build_as(ti: Any, size: int, layout: Any, steps: int = STEPS) -> Workload:
     """The same with members that lie together, or apart."""
     cells = 128 if size > 4_000 else 64
     width, volume = 1.0 / cells, 0.16 / size
@@ -42,9 +42,9 @@ def build_as(ti: Any, size: int, layout: Any) -> Workload:
             return self.momentum / (self.mass + 1e-10)
 
     options = {"needs_grad": True, "layout": layout}
-    particles = Particle.field(shape=(STEPS + 1, size), **options)
-    nodes = Node.field(shape=(STEPS, cells, cells), **options)
-    grid_speed = ti.Vector.field(2, ti.f32, (STEPS, cells, cells), needs_grad=True)
+    particles = Particle.field(shape=(steps + 1, size), **options)
+    nodes = Node.field(shape=(steps, cells, cells), **options)
+    grid_speed = ti.Vector.field(2, ti.f32, (steps, cells, cells), needs_grad=True)
     drop = ti.Vector.field(2, ti.f32, size)
     throw = ti.Vector.field(2, ti.f32, size, needs_grad=True)
     loss = ti.field(ti.f32, (), needs_grad=True)
@@ -120,11 +120,11 @@ def build_as(ti: Any, size: int, layout: Any) -> Workload:
     @ti.kernel
     def measure():
         for p in range(size):
-            loss[None] += particles[STEPS, p].place.norm_sqr() / size
+            loss[None] += particles[steps, p].place.norm_sqr() / size
 
     def forward() -> None:
         begin()
-        for t in range(STEPS):
+        for t in range(steps):
             scatter(t)
             advance(t)
             gather(t)
