@@ -43,23 +43,22 @@ class Region:
     def add(self, box: Box) -> None:
         if self.boxes and self.boxes[-1] == box:
             return
-        for position in range(len(self.boxes) - 1, -1, -1):
-            joined = _join(self.boxes[position], box)
-            if joined is not None:
-                candidates = [*self.boxes[:position], *self.boxes[position + 1 :]]
-                self.boxes = [
-                    *(candidate for candidate in candidates if not lies_in(candidate, joined)),
-                    joined,
-                ]
-                return
-        self.boxes.append(box)
-        if len(self.boxes) > self.LIMIT:
-            self.boxes = [hull(self.boxes)]
+        others, is_joined = self.boxes, True
+        while is_joined and others:
+            others, box, is_joined = _joined_with_one(others, box)
+        self.boxes = [*others, box]
+        self._shorten()
 
     def drop(self, box: Box) -> None:
-        """Leave out what lies in a box, as far as what is left of each box is a box or two."""
+        """Leave out what lies in a box, as far as what is left of each box is a box or two, and
+        there are few of them."""
         if any(meet(member, box) for member in self.boxes):
             self.boxes = [piece for member in self.boxes for piece in _subtract(member, box)]
+            self._shorten()
+
+    def _shorten(self) -> None:
+        if len(self.boxes) > self.LIMIT:
+            self.boxes = [hull(self.boxes)]
 
     def meets(self, box: Box) -> bool:
         """Return whether the union may share an element with a box."""
@@ -109,6 +108,17 @@ def _subtract(box: Box, hole: Box) -> list[Box]:
     if last is not None and (high is None or high > last):
         ends.append((last + 1, high))
     return [(*box[:axis], end, *box[axis + 1 :]) for end in ends]
+
+
+def _joined_with_one(others: list[Box], box: Box) -> tuple[list[Box], Box, bool]:
+    """The other boxes and a box, which is joined with the last of them that it lines up with, and
+    whether there was one."""
+    for position in range(len(others) - 1, -1, -1):
+        joined = _join(others[position], box)
+        if joined is not None:
+            left = [*others[:position], *others[position + 1 :]]
+            return [other for other in left if not lies_in(other, joined)], joined, True
+    return others, box, False
 
 
 def _join(left: Box, right: Box) -> Box | None:

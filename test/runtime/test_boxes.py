@@ -88,3 +88,26 @@ def test_what_is_read_and_written_again_and_again_stays_a_few_boxes() -> None:
         region.add(((0, 11), (1, 7)))
         region.drop(((1, 10), (1, 7)))
     assert sorted(region.boxes) == [((0, 0), (1, 7)), ((11, 11), (1, 7))]
+
+
+@pytest.mark.parametrize("drops_first", [True, False])
+def test_a_region_stays_short_in_any_order(drops_first: bool) -> None:
+    region, order = Region(), np.random.default_rng(3).permutation(2000).tolist()
+    region.add(((0, 1999), (0, 8)))
+    for row in order:
+        box: Box = ((row, row), (0, 8))
+        if drops_first:
+            region.drop(box)
+        region.add(box)
+        assert region.meets(box)
+        assert len(region.boxes) <= Region.LIMIT
+    for row in order:
+        region.drop(((row, row), (0, 8)))
+        assert len(region.boxes) <= Region.LIMIT
+
+
+def test_a_box_between_two_joins_both() -> None:
+    region = Region()
+    for row in (1, 5, 3, 2, 4):
+        region.add(((row, row), (0, 8)))
+    assert region.boxes == [((1, 5), (0, 8))]
