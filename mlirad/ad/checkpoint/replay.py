@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -87,17 +88,17 @@ class Loop(Entry):
 
     def reach(self, state: int) -> None:
         """Memory is in a state, which is kept, or not."""
-        states = self._placement.reach(state)
-        if state in states:
-            self.states.forget([old for old in self.states.kept if old not in states])
+        forgotten = self._placement.reach(state)
+        if forgotten is not None:
+            self.states.forget(forgotten)
             self._keep(state)
             self._measure(0, 0)
 
     def finish(self, steps: int) -> None:
         """The steps to be run again are known: later writes keep what they read."""
         self.steps = steps
-        entries = self.tape.ledger.entries
-        behind = entries[entries.index(self) + 1 :]
+        entries = reversed(self.tape.ledger.entries)
+        behind = takewhile(lambda entry: entry is not self, entries)
         self.taped_bytes = sum(version.copy.nbytes for entry in behind for version in entry.saved)
         tape, place = self.tape, self.declared.place
         for key, elements in self.log.constants.items():

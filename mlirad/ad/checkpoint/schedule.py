@@ -10,7 +10,6 @@ led to it; state 0 is always kept.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import comb
 
@@ -87,19 +86,19 @@ class Placement(ABC):
     """The choice of states that a first sweep keeps."""
 
     @abstractmethod
-    def reach(self, state: int) -> list[int]:
-        """The states to be kept from now on; `state` follows the one before, and is among them if
-        it is to be kept."""
+    def reach(self, state: int) -> Sequence[int] | None:
+        """Return None if a state, which follows the one before, is not to be kept, else the states
+        that are to be forgotten first."""
 
 
 class PlannedPlacement(Placement):
     """The choice for a known number of steps."""
 
     def __init__(self, steps: int, snapshots: int) -> None:
-        self.states = placements(steps, snapshots)
+        self.states = frozenset(placements(steps, snapshots))
 
-    def reach(self, state: int) -> list[int]:
-        return self.states[: bisect_right(self.states, state)]
+    def reach(self, state: int) -> Sequence[int] | None:
+        return () if state in self.states else None
 
 
 class OnlinePlacement(Placement):
@@ -115,45 +114,65 @@ class OnlinePlacement(Placement):
     def __init__(self, snapshots: int) -> None:
         self.levels = _Levels(snapshots)
         self.reached = 0
-        self.kept: list[int] = []
+        self.ahead: set[int] = set()  # states to be kept if they are reached
+        self.kept: dict[int, None] = {}  # in order
+        self._forgotten: list[int] = []  # since a state was kept
 
-    def reach(self, state: int) -> list[int]:
+    def reach(self, state: int) -> Sequence[int] | None:
         while self.reached <= state + state // self.AHEAD:
-            self.levels.reach(self.reached)
+            self.ahead.add(self.reached)
+            self._forget(self.levels.reach(self.reached))
             self.reached += 1
-        lasting = self.levels.kept
-        self.kept = [old for old in (*self.kept, state) if old in lasting]
-        return self.kept
+        if state not in self.ahead:
+            return None
+        self.ahead.remove(state)
+        self.kept[state] = None
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten
+
+    def _forget(self, state: int | None) -> None:
+        if state in self.kept:
+            del self.kept[state]
+            self._forgotten.append(state)
+        elif state is not None:
+            self.ahead.remove(state)
 
 
 class _Levels:
     """States kept by level: one in front of a state of a higher level is dispensable. The newest
-    state is always kept."""
+    state is always kept, unless there is room for state 0 only.
+
+    Levels do not rise from state to state, but for one state, of level `highest`, behind those that
+    are dispensable. The last of these is at `position`.
+    """
 
     def __init__(self, snapshots: int) -> None:
         self.snapshots = snapshots
         self.kept: list[int] = []
         self.levels: list[int] = []
+        self.position = self.highest = 0
 
-    def reach(self, state: int) -> None:
-        """Keep a state, in the place of another where all are taken."""
-        level = 0
-        if len(self.kept) == self.snapshots:
-            position = self._dispensable()
-            if position is None:
-                position = len(self.kept) - 1
-                level = self.levels[position] + 1
-            if position == 0:
-                return  # state 0 is all that there is room for
-            del self.kept[position], self.levels[position]
+    def reach(self, state: int) -> int | None:
+        """Keep a state, in the place of another where all are taken, and return the one that is not
+        kept."""
+        if len(self.kept) < self.snapshots:
+            self._add(state, 0)
+            return None
+        if self.position > 0 and self.levels[self.position] < self.highest:
+            self.position -= 1
+            return self._replace(self.position + 1, state, 0)
+        last = len(self.kept) - 1
+        if last == 0:
+            return state  # state 0 is all that there is room for
+        self.position, self.highest = last - 1, self.levels[last] + 1
+        return self._replace(last, state, self.highest)
+
+    def _replace(self, position: int, state: int, level: int) -> int:
+        forgotten = self.kept[position]
+        del self.kept[position], self.levels[position]
+        self._add(state, level)
+        return forgotten
+
+    def _add(self, state: int, level: int) -> None:
         self.kept.append(state)
         self.levels.append(level)
-
-    def _dispensable(self) -> int | None:
-        """The position of the last state, but for state 0, in front of one of a higher level."""
-        highest = -1
-        for position in range(len(self.kept) - 1, 0, -1):
-            if self.levels[position] < highest:
-                return position
-            highest = max(highest, self.levels[position])
-        return None

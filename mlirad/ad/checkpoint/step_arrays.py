@@ -53,8 +53,10 @@ class StepArrays:
                 f"array argument '{buffer.name}' of kernel '{name}' has changed since an earlier "
                 "step: pass a ti.ndarray, or a new array for each step"
             )
-        position = entries.index(self.loop)
-        entries[position:position] = arrays.unseen.look_at(array, self.ledger.versions)
+        unseen = arrays.unseen.look_at(array, self.ledger.versions)
+        if unseen:
+            position = entries.index(self.loop)
+            entries[position:position] = unseen
         return array.of_reverse(buffer)
 
     def on_shared_arrays(self, launch: Launch) -> Launch:
