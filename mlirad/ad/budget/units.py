@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
+from mlirad.ad.budget.spans import Span, Spans, common, meet, without
 from mlirad.ad.recording.versions import Key
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 
 LAUNCH = 4096.0  # what a launch costs besides what it touches, in bytes
 MANY = 64  # parts of an array, from where on a write of Python's makes no more
-Span = tuple[tuple[int, int], ...]  # first and last index an axis, both known
 
 
 def span_of(elements: Elements, box: Box) -> Span | None:
@@ -40,11 +40,28 @@ class ArrayUnits:
 
     def __init__(self, key: Key, elements: Elements) -> None:
         self.key, self.elements = key, elements
-        self.spans: dict[Span, int] = {}
+        self.spans = Spans()
         self.by_box: dict[Box, tuple[int, ...]] = {}
+        self.boxes: dict[int, list[Box]] = {}  # by unit, those of `by_box` that it is in
         self.hull: Span | None = None
         self.is_covered = False  # every element is in a unit
         self.latest: Span | None = None  # in which something lay
+
+    def note(self, box: Box, units: tuple[int, ...]) -> None:
+        """Note the units that a box is made of."""
+        self.by_box[box] = units
+        for unit in units:
+            self.boxes.setdefault(unit, []).append(box)
+
+    def split(self, unit: int, pieces: Sequence[int]) -> None:
+        """Put the parts of a unit that has been taken apart into the boxes that it was in."""
+        boxes = self.boxes.pop(unit, ())
+        for box in boxes:
+            units = self.by_box[box]
+            at = units.index(unit)
+            self.by_box[box] = (*units[:at], *pieces, *units[at + 1 :])
+        for piece in pieces if boxes else ():
+            self.boxes[piece] = list(boxes)
 
 
 class Units:
@@ -75,7 +92,7 @@ class Units:
         if units is None:
             span = span_of(elements, box)
             units = () if span is None else tuple(self._find(array, span))
-            array.by_box[box] = units
+            array.note(box, units)
         return units
 
     def around(
@@ -87,15 +104,15 @@ class Units:
         if array is None or span is None or len(array.spans) < MANY or span in array.spans:
             return self.of_box(key, elements, box), frozenset()
         latest = array.latest
-        if latest in array.spans and _common(latest, span) == span:
+        if latest is not None and latest in array.spans and common(latest, span) == span:
             return (array.spans[latest],), frozenset([array.spans[latest]])
         if not array.is_covered:
             self._find(array, tuple((0, extent - 1) for extent in elements.shape))
             array.is_covered = True
-        spans = {unit: place for place, unit in array.spans.items() if _meet(place, span)}
-        array.latest = next(iter(spans.values()))
-        partial = [unit for unit, place in spans.items() if _common(place, span) != place]
-        return tuple(spans), frozenset(partial)
+        met = array.spans.meeting(span)
+        array.latest = met[0][0]
+        partial = [unit for place, unit in met if common(place, span) != place]
+        return tuple([unit for _, unit in met]), frozenset(partial)
 
     def _find(self, array: ArrayUnits, span: Span) -> list[int]:
         unit = array.spans.get(span)
@@ -103,11 +120,11 @@ class Units:
             return [unit]
         units: list[int] = []
         uncovered = [span]
-        if array.hull is not None and _meet(array.hull, span):
-            for place, unit in [(s, u) for s, u in array.spans.items() if _meet(s, span)]:
-                inner = _common(place, span)
+        if array.hull is not None and meet(array.hull, span):
+            for place, unit in array.spans.meeting(span):
+                inner = common(place, span)
                 units.append(unit if inner == place else self._take_out(array, place, inner))
-                uncovered = [piece for gap in uncovered for piece in _without(gap, place)]
+                uncovered = [piece for gap in uncovered for piece in without(gap, place)]
         return units + [self._add(array, piece) for piece in uncovered]
 
     def _add(self, array: ArrayUnits, span: Span) -> int:
@@ -119,7 +136,7 @@ class Units:
         return size_of(array.elements, span, self._tangents)
 
     def _place(self, array: ArrayUnits, span: Span, unit: int) -> None:
-        array.spans[span] = unit
+        array.spans.add(span, unit)
         self.places[unit] = array, span
         hull = array.hull or span
         array.hull = tuple([(min(a, c), max(b, d)) for (a, b), (c, d) in zip(hull, span)])
@@ -128,37 +145,12 @@ class Units:
         """Take a unit apart, so that a part of it is one; which it is."""
         old = array.spans.pop(outer)
         self.taken_apart += 1
-        spans = [inner, *_without(outer, inner)]
+        spans = [inner, *without(outer, inner)]
 
         def place(units: Sequence[int]) -> None:
             for span, unit in zip(spans, units):
                 self._place(array, span, unit)
 
         new = self._split(old, [self._size(array, span) for span in spans], place)
-        for box, units in array.by_box.items():
-            if old in units:
-                renewed = [unit for u in units for unit in (new if u == old else (u,))]
-                array.by_box[box] = tuple(renewed)
+        array.split(old, new)
         return new[0]
-
-
-def _meet(left: Span, right: Span) -> bool:
-    return all(a <= d and c <= b for (a, b), (c, d) in zip(left, right))
-
-
-def _common(left: Span, right: Span) -> Span:
-    return tuple([(max(a, c), min(b, d)) for (a, b), (c, d) in zip(left, right)])
-
-
-def _without(span: Span, other: Span) -> list[Span]:
-    """Return a span without another, as spans that share nothing."""
-    if not _meet(span, other):
-        return [span]
-    pieces: list[Span] = []
-    for axis, ((low, high), (first, last)) in enumerate(zip(span, other)):
-        if low < first:
-            pieces.append((*span[:axis], (low, first - 1), *span[axis + 1 :]))
-        if last < high:
-            pieces.append((*span[:axis], (last + 1, high), *span[axis + 1 :]))
-        span = (*span[:axis], (max(low, first), min(high, last)), *span[axis + 1 :])
-    return pieces
