@@ -171,7 +171,11 @@ def run_large(size: int, steps: int, memory: str, plan: str, threads: int) -> No
     def over(numbers: range) -> Iterable[int]:
         if plan == "memory":
             return numbers
-        declared = {"state": program.state, "scratch": program.scratch, "memory": memory}
+        declared: dict[str, Any] = {
+            "state": program.state,
+            "scratch": program.scratch,
+            "memory": memory,
+        }
         loops.append(ti.ad.checkpointed(numbers, **declared))
         found: Iterable[int] = loops[0]
         return found

@@ -58,8 +58,8 @@ def measured(growth: Growth, number: int) -> Sample:
     restart_peak()
     before = resident("VmRSS")
     run.taped()
-    grown = resident("VmHWM") - before + _bytes_of_fields()
     kept, again = run.kept()
+    grown = max(resident("VmHWM") - before, kept) + _bytes_of_fields()
     times = dict(zip(("primal", *PHASES), (*primal, *phases)))
     return Sample(number, growth.count(number), **times, bytes=grown, kept=kept, again=again)
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from benchmarks.workload import Workload
+from benchmarks.workloads.mpm2d import STEPS
 from benchmarks.workloads.mpm_structs import build_as
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """`size` particles."""
-    return build_as(ti, size, ti.Layout.SOA)
+    return build_as(ti, size, ti.Layout.SOA, steps)
