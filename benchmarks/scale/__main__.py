@@ -111,7 +111,8 @@ def _settings(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=int,
         metavar="PARTICLES",
         help="instead, take the gradient of a liquid of many particles within a memory limit, "
-        "once, on all threads, and compare its time with the bandwidth of the machine",
+        "once, on all threads, and compare its time with the bandwidth of the machine (default: "
+        "measure the workloads)",
     )
     parser.add_argument(
         "--steps", type=int, default=100, metavar="COUNT", help="for --large (default: %(default)s)"

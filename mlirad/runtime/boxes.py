@@ -43,10 +43,10 @@ class Region:
     def add(self, box: Box) -> None:
         if self.boxes and self.boxes[-1] == box:
             return
-        others, is_joined = self.boxes, True
-        while is_joined and others:
-            others, box, is_joined = _joined_with_one(others, box)
-        self.boxes = [*others, box]
+        boxes, is_joined = self.boxes, True
+        while is_joined and boxes:
+            boxes, box, is_joined = _join_one(boxes, box)
+        self.boxes = [*boxes, box]
         self._shorten()
 
     def drop(self, box: Box) -> None:
@@ -110,15 +110,15 @@ def _subtract(box: Box, hole: Box) -> list[Box]:
     return [(*box[:axis], end, *box[axis + 1 :]) for end in ends]
 
 
-def _joined_with_one(others: list[Box], box: Box) -> tuple[list[Box], Box, bool]:
-    """The other boxes and a box, which is joined with the last of them that it lines up with, and
-    whether there was one."""
-    for position in range(len(others) - 1, -1, -1):
-        joined = _join(others[position], box)
+def _join_one(boxes: list[Box], box: Box) -> tuple[list[Box], Box, bool]:
+    """Join a box with the last of some that it lines up with: the others, the box, and whether
+    there was one."""
+    for position in range(len(boxes) - 1, -1, -1):
+        joined = _join(boxes[position], box)
         if joined is not None:
-            left = [*others[:position], *others[position + 1 :]]
-            return [other for other in left if not lies_in(other, joined)], joined, True
-    return others, box, False
+            separate = [*boxes[:position], *boxes[position + 1 :]]
+            return [other for other in separate if not lies_in(other, joined)], joined, True
+    return boxes, box, False
 
 
 def _join(left: Box, right: Box) -> Box | None:

@@ -57,8 +57,8 @@ class Spans:
         """The spans that share an element with another, and their units, the oldest first."""
         if len(self._units) <= FEW:
             return [(other, unit) for other, unit in self._units.items() if meet(other, span)]
-        found = {self._units[other]: other for other in self._near(span) if meet(other, span)}
-        return [(found[unit], unit) for unit in sorted(found)]
+        by_unit = {self._units[other]: other for other in self._near(span) if meet(other, span)}
+        return [(by_unit[unit], unit) for unit in sorted(by_unit)]
 
     def _near(self, span: Span) -> Iterator[Span]:
         for levels, cells in self._grids.items():
