@@ -27,7 +27,7 @@ def draw(found: Mapping[Growth, Sequence[Sample]], path: Path) -> None:
         for one, mode in zip(axes, ("primal", "tape")):
             _draw_one(one, mode, {g: s for g, s in found.items() if _panel(g) == panel})
             one.set(title=f"{panel}: {mode}")
-        axes[0].set_ylabel("ns per element^e, or per step")
+        axes[0].set_ylabel("ns, over number ^ exponent of the algorithm")
         axes[1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.tight_layout()
     figure.savefig(path, dpi=100)
