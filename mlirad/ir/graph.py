@@ -198,8 +198,8 @@ class Graph:
         not on marks that passes set."""
         if key not in self._facts:
             self._facts[key] = find()
-        found: Fact = self._facts[key]
-        return found
+        fact: Fact = self._facts[key]
+        return fact
 
     def block_of(self, value: int) -> BlockNode:
         """The block in which a value is defined."""
@@ -257,7 +257,7 @@ def keeping_graphs(only_marks: bool) -> Iterator[None]:
 def verify_graphs() -> None:
     """Raise AssertionError if a shared graph is not that of its function."""
     for function, graph in (_GRAPHS.get() or {}).items():
-        now = Graph(function)
-        assert graph.values == now.values, f"a pass that only sets marks changed {function.name}"
-        for node, again in zip(graph.nodes(), now.nodes(), strict=True):
+        current = Graph(function)
+        assert graph.values == current.values, f"a pass that only sets marks changed {function.name}"
+        for node, again in zip(graph.nodes(), current.nodes(), strict=True):
             assert (node.op, node.operands) == (again.op, again.operands), f"{node.op} has changed"

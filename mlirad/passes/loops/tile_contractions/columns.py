@@ -265,9 +265,9 @@ class Rows:
             return
         branch = b.if_else(_has_nan(totals), [])
         with ir.InsertionPoint(branch.then):
-            again = Rows(self.code, self.sums, self.panel, is_exact=True)
+            exact = Rows(self.code, self.sums, self.panel, is_exact=True)
             lines = Part(first, b.add(first, b.index(rows)), 1, True)
-            for_each_step(lines, partial(again._tile, point, 1, masks))
+            for_each_step(lines, partial(exact._tile, point, 1, masks))
             b.yield_()
         with ir.InsertionPoint(branch.otherwise):
             store()
