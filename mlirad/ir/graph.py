@@ -258,6 +258,6 @@ def verify_graphs() -> None:
     """Raise AssertionError if a shared graph is not that of its function."""
     for function, graph in (_GRAPHS.get() or {}).items():
         current = Graph(function)
-        assert graph.values == current.values, f"a pass that only sets marks changed {function.name}"
+        assert graph.values == current.values, f"a pass that sets marks changed {function.name}"
         for node, again in zip(graph.nodes(), current.nodes(), strict=True):
             assert (node.op, node.operands) == (again.op, again.operands), f"{node.op} has changed"
