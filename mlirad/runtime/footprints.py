@@ -4,6 +4,7 @@ launch."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -55,7 +56,7 @@ class Flows(msgspec.Struct, frozen=True):
     results: tuple[str | int, ...]  # the arrays of whose floats its results are made
 
 
-class Footprints(msgspec.Struct, frozen=True):
+class Footprints(msgspec.Struct, frozen=True, dict=True):
     """The accesses of a kernel that matter to a tape."""
 
     needed: tuple[Footprint, ...]
@@ -64,6 +65,11 @@ class Footprints(msgspec.Struct, frozen=True):
     stored: tuple[Footprint, ...]  # writes of values that the reverse may load
     redone: Mapping[str | int, str]  # arrays that the reverse wants as before the launch, and why
     flows: Flows  # between arrays, and to results
+
+    @cached_property
+    def written_arrays(self) -> frozenset[str | int]:
+        """The arrays that are written."""
+        return frozenset([footprint.array for footprint in self.written])
 
 
 class Accesses(msgspec.Struct, frozen=True):

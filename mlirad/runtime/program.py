@@ -69,7 +69,7 @@ class Program:
     def settle(self) -> None:
         """Memory is as the program left it, after it was put back to what it was before."""
         for memory in list(self.fields.values()):
-            if isinstance(memory.elements, SparseElements):
+            if memory.nesting is not None and isinstance(memory.elements, SparseElements):
                 memory.elements.settle()
 
     def check_bits(self, symbol: str) -> Allocation:

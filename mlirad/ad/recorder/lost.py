@@ -79,12 +79,15 @@ def warn_of_hidden_field(program: Program, symbol: str, place: str, kind: str, w
 
 def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     """Name the fields and arrays without gradients on the way from an input to an output."""
+    hidden_arrays = ledger.arrays.gradients.hidden()
+    if not ledger.hidden and not hidden_arrays:
+        return
     follows = next_on_the_way((entry.flows() for entry in reversed(ledger.entries)), outputs)
     for symbol, place in ledger.hidden.items():
         if symbol in follows and not ledger.program.derivatives.are_derivatives(symbol):
             way = f"to the loss ({chain(symbol, follows)})"
             warn_of_hidden_field(ledger.program, symbol, place, "gradient", way)
-    for array in ledger.arrays.gradients.hidden():
+    for array in hidden_arrays:
         if array in follows:
             warn_once(
                 ledger.program,
@@ -131,7 +134,7 @@ def warn_of_no_seeds() -> None:
 
 def _is_reached(ledger: Ledger, target: Target) -> bool:
     array = ledger.name_of(target)
-    return any(entry.may_write(array) for entry in ledger.entries)
+    return any(entry.may_write(array) for entry in reversed(ledger.entries))
 
 
 def _noun(ledger: Ledger, target: Target) -> str:

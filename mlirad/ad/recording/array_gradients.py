@@ -4,7 +4,7 @@ those that have none."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.errors import TaichiRuntimeError
@@ -12,6 +12,7 @@ from mlirad.lang.callers import place_in_program
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.kernels.variant import Variant
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 
 _Choice = tuple[Variant, dict[int, str]]
@@ -97,8 +98,7 @@ class ArrayGradients:
             array.hidden.elements.fill(0)
             array.hidden.clear_tangents()
 
-    @contextmanager
-    def added_up(self) -> Iterator[None]:
+    def added_up(self) -> AbstractContextManager[None]:
         """Clear what tensors of torch have as gradients within, and add what they had before
         afterwards."""
         gradients = [
@@ -106,14 +106,19 @@ class ArrayGradients:
             for array in self.table.all()
             if array.gradient is not None and not isinstance(array.gradient.owner, Ndarray)
         ]
-        before = [elements.copy() for elements in gradients]
-        for elements in gradients:
-            elements.fill(0)
-        try:
-            yield
-        finally:
-            for copy in before:
-                copy.add()
+        return _added_up(gradients) if gradients else nullcontext()
+
+
+@contextmanager
+def _added_up(gradients: Sequence[Elements]) -> Iterator[None]:
+    before = [elements.copy() for elements in gradients]
+    for elements in gradients:
+        elements.fill(0)
+    try:
+        yield
+    finally:
+        for copy in before:
+            copy.add()
 
 
 def _check_apart(array: TapeArray) -> None:

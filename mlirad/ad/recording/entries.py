@@ -113,7 +113,9 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
             self.derivative = variant.codes.derivative(self.derivative.mode)
 
     def may_write(self, array: Hashable) -> bool:
-        return bool(self.written_boxes(array))
+        if self.named:
+            return bool(self.written_boxes(array))
+        return array in self.derivative.footprints.written_arrays
 
     def written_hulls(self, symbols: Set[str]) -> Mapping[str, Box]:
         boxes = {symbol: self.written_boxes(symbol) for symbol in symbols}

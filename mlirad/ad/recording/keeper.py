@@ -89,7 +89,12 @@ class KeepAll(Keeper):
 
     def reverse(self, entries: Sequence[Entry]) -> None:
         note_stored(entries)
-        way = WayBack((version for entry in entries for version in entry.saved), self.program)
+        versions = [version for entry in entries for version in entry.saved]
+        if not versions:
+            for entry in reversed(entries):
+                entry.reverse()
+            return
+        way = WayBack(versions, self.program)
         try:
             sweep(entries, way.give_back)
         finally:

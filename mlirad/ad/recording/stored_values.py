@@ -16,12 +16,14 @@ from mlirad.runtime.footprints import Footprint
 
 def note_stored(entries: Sequence[Entry]) -> None:
     """Note on the launches of a tape whether fields still hold what they have stored."""
-    launches = [entry for entry in entries if isinstance(entry, RecordedLaunch)]
-    derivatives = {entry.derivative for entry in launches}
-    stored = {d: d.footprints.stored for d in derivatives if d.stored is not None}
-    symbols = {str(access.array) for accesses in stored.values() for access in accesses}
-    if not symbols:
+    stored = {
+        entry.derivative: entry.derivative.footprints.stored
+        for entry in entries
+        if isinstance(entry, RecordedLaunch) and entry.derivative.stored is not None
+    }
+    if not stored:
         return
+    symbols = {str(access.array) for accesses in stored.values() for access in accesses}
     later: dict[str, Box] | None = {}  # what is written from here on; None if that is not known
     for entry in reversed(entries):
         if isinstance(entry, RecordedLaunch):

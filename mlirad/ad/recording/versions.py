@@ -9,6 +9,7 @@ before, so that every primal field holds what the forward program left there (do
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
@@ -69,7 +70,7 @@ class WayBack:
     """
 
     def __init__(self, versions: Iterable[Version], program: Program) -> None:
-        self._arena = program.arena()
+        self._program = program
         self._undo: list[Callable[[], None]] = []
         self._copied: set[Hashable] = set()
         places: dict[Key, dict[Hashable, int]] = {}
@@ -80,6 +81,10 @@ class WayBack:
         self._again = {
             key for key, sizes in places.items() if 2 * sum(sizes.values()) <= total[key]
         }
+
+    @cached_property
+    def _arena(self) -> Arena:
+        return self._program.arena()
 
     def give_back(self, version: Version) -> None:
         """Let memory hold what a version kept."""
@@ -115,7 +120,10 @@ class Versions:
         # what functions with a gradient of their own left, which their calls may overwrite
         self.left: dict[Key, dict[str, Region]] = {}
         self.elements: dict[Key, Elements] = {}  # of the arrays that are needed
-        self._arena = program.arena()
+
+    @cached_property
+    def _arena(self) -> Arena:
+        return self.program.arena()
 
     def before_launch(self, launch: Launch) -> list[Version]:
         """Copy what a launch will overwrite of what earlier reverses, or its own, need.

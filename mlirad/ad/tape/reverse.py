@@ -19,9 +19,11 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     seeded."""
     warn_of_hidden(ledger, outputs)
     ledger.arrays.gradients.clear_hidden()
-    if ledger.outer_adjoints.symbols:
-        for entry in ledger.entries:
-            entry.move(ledger.outer_adjoints)
+    if not ledger.outer_adjoints.symbols:
+        _run(ledger)
+        return
+    for entry in ledger.entries:
+        entry.move(ledger.outer_adjoints)
     with ledger.outer_adjoints.in_use():
         _run(ledger)
 

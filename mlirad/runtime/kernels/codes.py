@@ -49,7 +49,8 @@ class Derivative:
 
     @property
     def code(self) -> Code:
-        self.finish()
+        if self._code is None:
+            self.finish()
         assert self._code is not None
         return self._code
 
