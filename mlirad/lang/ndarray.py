@@ -72,7 +72,7 @@ class Ndarray(AsArray):
         if self._grad is not None:
             self._grad.is_gradient = True
         self.tangents: list[Ndarray] = []
-        self.program.derivatives.arrays.add(self)
+        self.program.derivatives.add_array(self)
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
         """Return `ti.Ndarray[ti.f32]`, which is for type checkers."""

@@ -37,8 +37,8 @@ class Region:
 
     LIMIT = 32
 
-    def __init__(self) -> None:
-        self.boxes: list[Box] = []
+    def __init__(self, boxes: Sequence[Box] = ()) -> None:
+        self.boxes: list[Box] = [*boxes]
 
     def add(self, box: Box) -> None:
         if self.boxes and self.boxes[-1] == box:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, ref
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.derivative_kind import DerivativeKind
@@ -25,6 +25,8 @@ class Derivatives:
         # names of the fields of tangents, by name of the field
         self.duals: dict[str, tuple[str, ...]] = {}
         self.tangent_version = 0
+        self.version = 0  # grows with every derivative that is placed
+        self._names: dict[str, tuple[str, ...]] = {}  # of all derivatives, by name of the field
         self.directions = 1  # of the forward mode that was entered last
         # places one of a kind, by name of the field
         self.give: dict[str, Callable[[DerivativeKind], None]] = {}
@@ -36,8 +38,8 @@ class Derivatives:
         # of variants of kernels that were launched in a second derivative: whether the tangents of
         # what they write were read
         self.read_tangents: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
-        # ndarrays, whose derivatives are cleared with those of fields
-        self.arrays: WeakSet[Any] = WeakSet()
+        # ndarrays, whose derivatives are cleared with those of fields, by identity
+        self._arrays: dict[int, ref[Any]] = {}
         # whose recorder used a gradient or dual last, by name, or address of the array
         self.users: dict[str | int, ThreadState] = {}
 
@@ -46,6 +48,7 @@ class Derivatives:
         self.gradients[symbol] = memory
         self.gradient_version += 1
         self.adjoints[primal], self.primals[symbol] = symbol, primal
+        self._note_placed()
 
     def place_tangents(
         self, symbol: str, memory: FieldMemory, primal: str, directions: tuple[str, ...]
@@ -54,10 +57,39 @@ class Derivatives:
         self.tangents[symbol] = memory
         self.tangent_version += 1
         self.duals[primal] = directions
+        self._note_placed()
+
+    def place_outer(self, symbol: str, primal: str) -> None:
+        """A field has an adjoint apart from its gradient from now on."""
+        self.outers[primal] = symbol
+        self._note_placed()
+
+    def _note_placed(self) -> None:
+        self.version += 1
+        self._names.clear()
+
+    def add_array(self, array: Any) -> None:
+        """An ndarray may have derivatives, as long as it lives."""
+        key, arrays = id(array), self._arrays
+        arrays[key] = ref(array, lambda _: arrays.pop(key, None))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Return the ndarrays, whose derivatives are cleared with those of fields."""
+        arrays = [reference() for reference in list(self._arrays.values())]
+        return [array for array in arrays if array is not None]
 
     def names_of(self, symbol: str) -> tuple[str, ...]:
         """The names of all derivatives of a field: its adjoints, its tangents, and those of its
         gradient."""
+        names = self._names.get(symbol)
+        if names is None:
+            version, names = self.version, self._find_names(symbol)
+            if version == self.version:  # else another thread has placed one meanwhile
+                self._names[symbol] = names
+        return names
+
+    def _find_names(self, symbol: str) -> tuple[str, ...]:
         names, outer = self.duals.get(symbol, ()), self.outers.get(symbol)
         if outer is not None:
             names = (*names, outer)

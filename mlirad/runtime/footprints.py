@@ -24,6 +24,8 @@ class Footprint:
     def __init__(self, array: str | int, place: str, axes: Axes, part: str = "") -> None:
         self.array, self.place, self.axes, self.part = array, place, axes, part
         self.box = _box(axes)
+        # of a field, and the same at all launches
+        self.is_fixed = isinstance(array, str) and not any(map(_is_moving, axes))
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -71,6 +73,11 @@ class Footprints(msgspec.Struct, frozen=True, dict=True):
         """The arrays that are written."""
         return frozenset([footprint.array for footprint in self.written])
 
+    @cached_property
+    def needs_the_same(self) -> bool:
+        """Return whether the reverses of all launches read the same elements."""
+        return all(footprint.is_fixed for footprint in self.needed)
+
 
 class Accesses(msgspec.Struct, frozen=True):
     """All that a kernel does to fields and array arguments."""
@@ -83,7 +90,7 @@ def _box(axes: Axes) -> Callable[[Sequence[Any]], Box]:
     """A box for the arguments of a launch. A tape asks at every launch: what is the same for all is
     computed now."""
     fixed = tuple([(_constant(axis.low), _constant(axis.high)) for axis in axes])
-    moving = [k for k, axis in enumerate(axes) if _moves(axis.low) or _moves(axis.high)]
+    moving = [k for k, axis in enumerate(axes) if _is_moving(axis)]
     if not moving:
         return lambda _: fixed
     if (
@@ -93,6 +100,10 @@ def _box(axes: Axes) -> Callable[[Sequence[Any]], Box]:
         return shifted
     ends = [(_at(axis.low), _at(axis.high)) for axis in axes]
     return lambda arguments: tuple([(low(arguments), high(arguments)) for low, high in ends])
+
+
+def _is_moving(axis: Axis) -> bool:
+    return _moves(axis.low) or _moves(axis.high)
 
 
 def _moves(bound: Bound | None) -> bool:

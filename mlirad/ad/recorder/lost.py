@@ -80,7 +80,7 @@ def warn_of_hidden_field(program: Program, symbol: str, place: str, kind: str, w
 def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     """Name the fields and arrays without gradients on the way from an input to an output."""
     hidden_arrays = ledger.arrays.gradients.hidden()
-    if not ledger.hidden and not hidden_arrays:
+    if not ledger.hidden and not hidden_arrays:  # on nearly all tapes
         return
     follows = next_on_the_way((entry.flows() for entry in reversed(ledger.entries)), outputs)
     for symbol, place in ledger.hidden.items():

@@ -23,6 +23,7 @@ class RecordingMode(ABC):
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger, self.order, self.program = ledger, ledger.order, ledger.program
+        self.reverse_mode = ledger.order.reverse_mode
 
     def cut(self) -> RecordingMode:
         """Return the mode inside a function without a gradient."""

@@ -81,24 +81,25 @@ class ProgramMode(RecordingMode):
         launches = ledger.pieces(launch)
         if len(launches) > 1:
             for piece in launches:  # what has no reverse is refused before anything runs
-                piece.variant.codes.derivative(self.order.reverse_mode)
+                piece.variant.codes.derivative(self.reverse_mode)
         for piece in launches:
             results = self.record(piece)
-        warn_of_views(ledger, launch)
+        if self.program.threads.views:
+            warn_of_views(ledger, launch)
         return results
 
     def record(self, launch: Launch) -> Any:
         """Launch a part of a kernel, keeping what it overwrites of what reverses read."""
-        derivative = launch.variant.codes.derivative(self.order.reverse_mode)
+        derivative = launch.variant.codes.derivative(self.reverse_mode)
         if launch.arrays:
             return self._record_with_arrays(launch, derivative)
-        ledger = self.ledger
+        ledger, footprints = self.ledger, derivative.footprints
         versions = ledger.versions
-        saved = versions.before_launch(launch)
-        ledger.keeper.launch(launch, derivative.footprints)
+        saved = versions.before_launch(launch, footprints)
+        ledger.keeper.launch(launch, footprints)
         results = self.run(launch)
         ledger.add(RecordedLaunch(launch, saved, derivative))
-        versions.after_launch(launch)
+        versions.after_launch(launch, footprints)
         return results
 
     def _record_with_arrays(self, launch: Launch, derivative: Derivative) -> Any:
@@ -110,13 +111,13 @@ class ProgramMode(RecordingMode):
         self.order.use_arrays(_with_gradients(of_reverse.arrays))
         ledger.entries += unseen
         keeper.launch(again, derivative.footprints)
-        saved += versions.before_launch(of_reverse)
+        saved += versions.before_launch(of_reverse, derivative.footprints)
         results = self.run(launch)
         arrays.unseen.take(launch, named)
         keeper.take(launch)
         buffers = [array.without_copy() for array in launch.arrays]
         ledger.add(RecordedLaunch(of_reverse, saved, derivative, buffers, named))
-        versions.after_launch(of_reverse)
+        versions.after_launch(of_reverse, derivative.footprints)
         return results
 
     def run(self, launch: Launch) -> Any:
@@ -125,7 +126,7 @@ class ProgramMode(RecordingMode):
         validates = self.ledger.validates and not variant.kernel.is_reverse
         mode = order.primal_mode(variant, is_constant=is_constant, validates=validates)
         order.before_run(launch, is_constant=is_constant)
-        results = launch.run(mode)
+        results: tuple[Any, ...] = variant.codes.code(mode).launch(launch.values, launch.arrays)
         if launch.arrays:
             write_back(launch.arrays, variant.notes.written_arrays)
         return results

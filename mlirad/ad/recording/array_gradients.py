@@ -89,6 +89,8 @@ class ArrayGradients:
 
     def hidden(self) -> list[TapeArray]:
         """Return the arrays with hidden gradients."""
+        if not self.table:
+            return []
         return [array for array in self.table.all() if array.hidden is not None]
 
     def clear_hidden(self) -> None:
@@ -101,6 +103,8 @@ class ArrayGradients:
     def added_up(self) -> AbstractContextManager[None]:
         """Clear what tensors of torch have as gradients within, and add what they had before
         afterwards."""
+        if not self.table:
+            return nullcontext()
         gradients = [
             array.gradient.elements()
             for array in self.table.all()

@@ -91,6 +91,9 @@ class ArrayTable:
         self._extents: list[tuple[int, int, int, TapeArray]] = []
         self._longest = 0
 
+    def __bool__(self) -> bool:
+        return bool(self.by_key)
+
     def all(self) -> list[TapeArray]:
         """Return each array once."""
         return list(dict.fromkeys(self.by_key.values()))

@@ -25,7 +25,7 @@ class Claims:
         self.program, self.state = program, program.threads.state
         self._later: set[str] = set()
         self._later_arrays: dict[int, Callable[[Ndarray], None]] = {}
-        self._known: dict[Variant, tuple[int, int]] = {}
+        self._known: dict[Variant, int] = {}  # version of derivatives when one was last used
 
     def may_clear(self, name: str | int) -> bool:
         """Return whether a derivative is this thread's, or nobody's."""
@@ -60,22 +60,17 @@ class Claims:
 
     def use(self, symbols: Iterable[str]) -> None:
         """Use the derivatives of some fields from now on."""
+        derivatives = self.program.derivatives
         for symbol in symbols:
-            for name in self.program.derivatives.names_of(symbol):
-                self._use(name)
-
-    def _use(self, name: str) -> None:
-        self.program.derivatives.users[name] = self.state
-        if name in self._later:
-            self._later.discard(name)
-            self.program.fields[name].fill(0)
+            for name in derivatives.names_of(symbol):
+                derivatives.users[name] = self.state
+                if name in self._later:
+                    self._later.discard(name)
+                    self.program.fields[name].fill(0)
 
     def use_variant(self, variant: Variant) -> None:
         """Use the derivatives of a kernel's fields."""
-        version = (
-            self.program.derivatives.gradient_version,
-            self.program.derivatives.tangent_version,
-        )
+        version = self.program.derivatives.version
         if self._known.get(variant) != version:
             self._known[variant] = version
             self.use(variant.kernel.fields)

@@ -102,7 +102,7 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         if self.holds_stored and derivative.stored is not None:
             derivative = derivative.stored
         if not self.is_checked:
-            launch.variant.check(derivative.check, launch.values, launch.arrays)
+            derivative.run_check(launch.values, launch.arrays)
             self.is_checked = True
         launch.variant.reverse(derivative, launch.values, launch.arrays)
 

@@ -26,6 +26,7 @@ from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
 
+_NO_PIECES: tuple[int, Sequence[Variant]] = (-1, ())
 _LOCAL = "a local"  # what messages call memory by which the parts of a kernel share one
 
 
@@ -79,6 +80,8 @@ class Ledger:
         self.carriers = Carriers(program)
         self.forget()
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
+        # with the version of derivatives for which these are the pieces
+        self._known_pieces: dict[Variant, tuple[int, Sequence[Variant]]] = {}
 
     def forget(self) -> None:
         """Let go of everything."""
@@ -132,24 +135,33 @@ class Ledger:
                 current.derivatives.adjoints[symbol] for symbol in list(current.derivatives.hidden)
             ]
             claims.clear({name: current.derivatives.gradients[name] for name in hidden})
-        claims.use([loss.symbol] if isinstance(loss, Field) else [])
-        claims.use_arrays([loss] if isinstance(loss, Ndarray) else [])
+        if isinstance(loss, Field):
+            claims.use([loss.symbol])
+        elif loss is not None:
+            claims.use_arrays([loss])
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 
     def pieces(self, launch: Launch) -> list[Launch]:
         """Return what is launched, and differentiated, one after the other for a launch of a
         kernel."""
-        variant = launch.variant
-        if variant.gradient_version != self.program.derivatives.gradient_version:
-            self._look_at_gradients(variant)
-        self.claims.use_variant(variant)
-        pieces = self._pieces(variant)
+        variant, derivatives = launch.variant, self.program.derivatives
+        version, pieces = self._known_pieces.get(variant, _NO_PIECES)
+        if version != derivatives.version:
+            version = derivatives.version
+            pieces = self._find_pieces(variant)
+            self._known_pieces[variant] = version, pieces
         self.order.prepare_launches(pieces)
         if pieces[0] is variant:
             return [launch]
         launch = launch.with_arrays(self.arrays.locals.behind(launch.arrays, pieces))
         return [launch.with_variant(piece) for piece in pieces]
+
+    def _find_pieces(self, variant: Variant) -> Sequence[Variant]:
+        if variant.gradient_version != self.program.derivatives.gradient_version:
+            self._look_at_gradients(variant)
+        self.claims.use_variant(variant)
+        return self._pieces(variant)
 
     def _pieces(self, variant: Variant) -> Sequence[Variant]:
         return variant.pieces() if self.rules == "save" else [variant]

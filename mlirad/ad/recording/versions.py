@@ -15,6 +15,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box, Region, hull, meet
 from mlirad.runtime.footprints import Footprint, Footprints
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
 
@@ -119,19 +120,22 @@ class Versions:
         self.needed: dict[Key, dict[str, Region]] = {}
         # what functions with a gradient of their own left, which their calls may overwrite
         self.left: dict[Key, dict[str, Region]] = {}
-        self.elements: dict[Key, Elements] = {}  # of the arrays that are needed
+        # of arrays that are needed: as long as they are kept, their addresses mean these
+        self.elements: dict[Key, Elements] = {}
+        # of kernels whose launches need what they needed before, all of which is noted
+        self._noted: dict[Variant, Footprints] = {}
 
     @cached_property
     def _arena(self) -> Arena:
         return self.program.arena()
 
-    def before_launch(self, launch: Launch) -> list[Version]:
-        """Copy what a launch will overwrite of what earlier reverses, or its own, need.
+    def before_launch(self, launch: Launch, footprints: Footprints) -> list[Version]:
+        """Copy what a launch with footprints will overwrite of what earlier reverses, or its own,
+        need.
 
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
-        footprints = launch.variant.notes.footprints()
-        if not self.needed and not self.left and not footprints.redone:
+        if not footprints.redone and not self._may_be_needed(footprints, launch):
             return []
         written: dict[Key, tuple[Footprint, str, Elements, Region]] = {}
         for footprint in footprints.written:
@@ -154,6 +158,15 @@ class Versions:
             self._satisfy(key, _without_ends(box, elements))
         return saved
 
+    def _may_be_needed(self, footprints: Footprints, launch: Launch) -> bool:
+        """Return whether a launch may write to arrays that earlier reverses need."""
+        if launch.arrays:
+            return bool(self.needed or self.left)
+        written = footprints.written_arrays
+        if not self.needed.keys().isdisjoint(written):
+            return True
+        return bool(self.left) and not self.left.keys().isdisjoint(written)
+
     def _keep(
         self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
     ) -> list[Version]:
@@ -165,21 +178,29 @@ class Versions:
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now
         on."""
+        self._noted.clear()
         for regions in (self.needed.get(key, {}), self.left.get(key, {})):
             for region in regions.values():
                 region.drop(box)
 
-    def after_launch(self, launch: Launch) -> None:
-        """Note what the reverse of a launch will read."""
-        for footprint in launch.variant.notes.footprints().needed:
+    def after_launch(self, launch: Launch, footprints: Footprints) -> None:
+        """Note what the reverse of a launch with footprints will read."""
+        if self._noted.get(launch.variant) is footprints:
+            return
+        if footprints.needs_the_same:
+            self._noted[launch.variant] = footprints
+        for footprint in footprints.needed:
             key = self.key_of(footprint, launch)
             places = self.needed.get(key)
             if places is None:
                 places = self.needed[key] = {}
-                self.elements[key] = self.elements_of(footprint, launch)
-            if footprint.place not in places:
-                places[footprint.place] = Region()
-            places[footprint.place].add(footprint.box(launch.values))
+                if launch.arrays:
+                    self.elements[key] = self.elements_of(footprint, launch)
+            box, region = footprint.box(launch.values), places.get(footprint.place)
+            if region is None:
+                places[footprint.place] = Region([box])
+            else:
+                region.add(box)
 
     def before_write(
         self, key: Key, elements: Elements, box: Box, place: str, *, by_call: bool = False

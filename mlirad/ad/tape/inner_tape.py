@@ -81,8 +81,9 @@ class InnerTape(Recorder):
         if launch.arrays:
             self._refuse("a kernel with array arguments, launched in a tape inside a tape,")
         for piece in self.ledger.pieces(launch):  # for which fields get gradients
-            self.versions.before_launch(piece)
-            self.versions.after_launch(piece)
+            footprints = piece.variant.notes.footprints()
+            self.versions.before_launch(piece, footprints)
+            self.versions.after_launch(piece, footprints)
         self.launches.append(launch)
         return self.outer.launch(launch)
 

@@ -41,9 +41,10 @@ def _run(ledger: Ledger) -> None:
 
 def reverse_loss(ledger: Ledger, loss: Target) -> None:
     """Run the reverses from 1 in the gradient of a loss."""
-    assert loss.grad is not None
+    gradient = loss.grad
+    assert gradient is not None
     ledger.outer_adjoints.settle()
-    loss.grad.fill(1)
+    gradient.fill(1)
     with ledger.arrays.gradients.added_up():
         reverse(ledger, [ledger.name_of(loss)])
 

@@ -50,7 +50,8 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     )
     saved = []
     if isinstance(entry, RecordedLaunch):
-        saved = Versions(program, "save").before_launch(entry.launch)
+        footprints = entry.launch.variant.notes.footprints()
+        saved = Versions(program, "save").before_launch(entry.launch, footprints)
     entry.repeat()
     for adjoint in adjoints.values():
         fields[adjoint].fill(0)

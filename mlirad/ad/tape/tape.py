@@ -174,7 +174,8 @@ class Tape(OtherNames):
         self.entered = True
         if not self._is_ready(current):
             self.recording = self._recording()
-        self.ledger.clear(self.loss, all_gradients=self.clear_gradients)
+        ledger = self.recording.ledger
+        ledger.clear(self.loss, all_gradients=self.clear_gradients)
         if self.grad_check:
             self.start = Snapshot(current)
         if self.loss is not None:
@@ -183,7 +184,7 @@ class Tape(OtherNames):
             self.tensor_loss.begin()
         if self.validation:
             self._start_validation()
-        self.order.begin(self.ledger.claims)
+        self.order.begin(ledger.claims)
         self.recording.begin()
         return self
 
@@ -194,24 +195,24 @@ class Tape(OtherNames):
             allocation.clear()
 
     def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
-        threads = self.program.threads
+        threads, ledger = self.program.threads, self.recording.ledger
         if self.inner is not None:
             self.inner.close(has_failed=kind is not None)
             return
-        if threads.state is not self.ledger.claims.state:
+        if threads.state is not ledger.claims.state:
             raise TaichiRuntimeError("a tape must be left in the thread that entered it")
         while threads.recorder is not self.recording:  # a loop that was left without its end
             threads.recorder.close()
         self.recording.close()
         if kind is not None:
-            self.ledger.forget()
+            ledger.forget()
             self.is_broken_off = True
         elif self.tensor_loss is not None:
-            self.tensor_loss.reverse(self.ledger)
+            self.tensor_loss.reverse(ledger)
         elif self.loss is not None:
-            warn_of_unreached(self.ledger, self.loss)
-            self.ledger.arrays.unseen.check_gradient_arrays()
-            reverse_loss(self.ledger, self.loss)
+            warn_of_unreached(ledger, self.loss)
+            ledger.arrays.unseen.check_gradient_arrays()
+            reverse_loss(ledger, self.loss)
             if self.grad_check:
                 entries, start = self.entries, self.start
                 compare(self.grad_check, self.loss, entries, start, lambda: repeat(entries), 1e-2)

@@ -10,6 +10,7 @@ from mlirad.ad.tape.reverse import reverse
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import array_buffer
 from mlirad.lang.arguments.foreign_array import is_torch
+from mlirad.lang.field.field import Field
 
 
 class TensorLoss:
@@ -55,7 +56,7 @@ class TensorLoss:
 def tensor_loss(loss: object, grad_check: object) -> TensorLoss | None:
     """Return a loss that is a tensor; None for others. Raises TaichiTypeError where its gradient is
     to be compared with differences."""
-    if not is_torch(loss):
+    if isinstance(loss, Field) or not is_torch(loss):
         return None
     if grad_check is not None:
         raise TaichiTypeError(

@@ -49,8 +49,10 @@ class ForeignArray(msgspec.Struct, frozen=True):
 
 def is_torch(value: object) -> TypeGuard[Any]:
     """Return whether this is a tensor of torch, which is not imported for that."""
-    kinds = type(value).__mro__
-    return any(kind.__name__ == "Tensor" and kind.__module__ == "torch" for kind in kinds)
+    for kind in type(value).__mro__:
+        if kind.__name__ == "Tensor" and kind.__module__ == "torch":
+            return True
+    return False
 
 
 def is_array(value: object) -> bool:

@@ -76,7 +76,7 @@ class FieldAccess(AsArray, Leaf):
     def note_write(self, index: Index | None = None) -> None:
         """Count a write and notify the recorder; an element that is written to becomes active."""
         super().note_write(index)
-        if self.program.threads.recorder is None and self.is_gradient:  # else it notes that itself
+        if self.is_gradient and self.program.threads.recorder is None:  # else it notes that itself
             self.program.derivatives.given.add(self.symbol)
         if index is not None:
             self.activate(index)
@@ -116,16 +116,16 @@ class FieldAccess(AsArray, Leaf):
             self.__kernel_ref__().fill(value)
             return
         memory = self.find_memory()
-        if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
+        if self.element_shape and isinstance(value, Matrix | list | tuple | np.ndarray):
             values = self.fit(array_of(value, self.description))
             self.note_write()
             memory.fill_each(values)
         else:
             number = self._fit_number(value)
-            is_all = self.is_derivative and number == 0 and memory.nesting is not None
-            self.note_write(() if is_all else None)
+            is_cleared = self.primal is not None and number == 0
+            self.note_write(() if is_cleared and memory.nesting is not None else None)
             memory.fill(number)
-            if self.is_derivative and number == 0:
+            if is_cleared:
                 self.program.derivatives.given.discard(self.symbol)
 
     def fit(self, values: Values) -> Values:

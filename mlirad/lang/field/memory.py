@@ -48,7 +48,7 @@ def register(field: Leaf, memory: FieldMemory, declare: Callable[[], object]) ->
         names = tuple(dual.symbol for dual in primal.tangents())
         current.derivatives.place_tangents(field.symbol, memory, primal.symbol, names)
     else:
-        current.derivatives.outers[primal.symbol] = field.symbol
+        current.derivatives.place_outer(field.symbol, primal.symbol)
     current.note_derivative()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mlirad.frontend.python.building.builder import refuse_in_kernel
+from mlirad.frontend.python.building.builder import in_kernel, refuse_in_kernel
 from mlirad.lang.host.element_arrays import OfElements
 from mlirad.lang.host.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix
@@ -81,8 +81,9 @@ class HostArray(OfElements):
         """Notify the recorder that Python reads. Raises TaichiTypeError while a kernel is
         compiled."""
         self._refuse_read_in_kernel()
-        if self.program.threads.recorder is not None and self.is_followed:
-            self.program.threads.recorder.host_read(self)
+        recorder = self.program.threads.recorder
+        if recorder is not None and self.is_followed:
+            recorder.host_read(self)
 
     def read_later(self) -> Callable[[], object] | None:
         """Record that Python reads an element: at once, if a function with a custom gradient reads
@@ -98,14 +99,16 @@ class HostArray(OfElements):
         return self.note_read
 
     def _refuse_read_in_kernel(self) -> None:
-        refuse_in_kernel(
-            f"{self.description} is read",
-            "x[i] is an element, which a launch reads, and print(x[i]) shows it",
-        )
+        if in_kernel():
+            refuse_in_kernel(
+                f"{self.description} is read",
+                "x[i] is an element, which a launch reads, and print(x[i]) shows it",
+            )
 
     def refuse_write_in_kernel(self) -> None:
         """Raise TaichiTypeError while a kernel is compiled."""
-        refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
+        if in_kernel():
+            refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
 
     def note_write(self, index: Index | None = None) -> None:
         """Count a write from Python, to all elements or to the one at `index`, and notify the
@@ -113,8 +116,9 @@ class HostArray(OfElements):
         self.refuse_write_in_kernel()
         if not self.is_derivative:
             self.count_write()
-        if self.program.threads.recorder is not None and self.is_followed:
-            self.program.threads.recorder.host_write(self, index)
+        recorder = self.program.threads.recorder
+        if recorder is not None and self.is_followed:
+            recorder.host_write(self, index)
 
     def count_write(self) -> None:
         """Record the time of a write from Python."""

@@ -97,7 +97,8 @@ class Kernel(KernelNames):
         if not threads.watchers:  # `count_change`, without its call
             threads.changes = variant.launched_at = threads.changes + 1
         elif (recorder := threads.of_thread.state.recorder) is not None:
-            return _shape_results(variant.kernel, Launch(self, variant, args).record_by(recorder))
+            results = Launch(self, variant, args).record_by(recorder)
+            return _shape_results(variant.kernel, results) if results else None
         else:
             variant.launched_at = threads.count_change()
         results = ready.code.launch(args, arrays)

@@ -77,9 +77,10 @@ class Launch:
 
     def record_by(self, recorder: Any) -> tuple[Any, ...]:
         """Have a `Recorder` run the primal; the results of the kernel."""
-        variant = self.variant
-        self._check_views()
-        variant.program.threads.count_change()
+        variant, threads = self.variant, self.variant.program.threads
+        if threads.views.are_writable:
+            self._check_views()
+        threads.count_change()
         variant.launched_at = RECORDED
         results: tuple[Any, ...] = recorder.launch(self)
         if variant.kernel.results:
@@ -89,8 +90,6 @@ class Launch:
     def _check_views(self) -> None:
         """Raise TaichiRuntimeError if somebody may write, unseen, to what the launch uses."""
         views = self.variant.program.threads.views
-        if not views.are_writable:
-            return
         lent = views.lent_writable(
             [*self.variant.kernel.fields, *(array.address for array in self.arrays)]
         )

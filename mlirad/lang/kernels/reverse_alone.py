@@ -24,7 +24,7 @@ def launch_reverse_alone(launch: Launch) -> None:
     _check(launch)
     variant = launch.variant
     derivative = variant.codes.derivative(REVERSE)
-    variant.check(derivative.check, launch.values, launch.arrays)
+    derivative.run_check(launch.values, launch.arrays)
     variant.reverse(derivative, launch.values, launch.arrays)
     variant.program.derivatives.given |= derivative.gradients
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from mlirad.bindings import ir
@@ -148,9 +149,9 @@ class SNode:
         """Return whether this block, or a block around it, may have inactive cells."""
         return any(node.kind.is_sparse for node in self.path())
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Return the number of cells along each index axis, down to this block."""
+        """The number of cells along each index axis, down to this block."""
         sizes = extents_along((node.axes, node.extents) for node in self.path())
         return tuple(sizes[axis] for axis in sorted(sizes))
 

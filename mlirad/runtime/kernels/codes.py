@@ -54,11 +54,13 @@ class Derivative:
         assert self._code is not None
         return self._code
 
-    @property
-    def check(self) -> Code | None:
-        """The code of a check of what is not known while compiling, if there is any."""
-        self.finish()
-        return self._check
+    def run_check(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
+        """Check what is not known while compiling. Raises TaichiRuntimeError if two iterations
+        meet in an element."""
+        if self._code is None:
+            self.finish()
+        if self._check is not None:
+            self._check.launch(values, arrays)
 
     def finish(self) -> None:
         """Make the machine code."""
@@ -156,7 +158,8 @@ class Codes:
     def derivative(self, mode: Mode) -> Derivative:
         """The reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError
         if there is none."""
-        self.look_at_poles()
+        if self._poles_version != self.program.poles.version:
+            self._take_poles()
         derivative = self._derivatives.get(mode)
         return derivative if derivative is not None else self._find_derivative(mode)
 

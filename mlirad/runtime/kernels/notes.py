@@ -31,15 +31,17 @@ T = TypeVar("T")
 def _found_once(find: Callable[[Notes], T]) -> Callable[[Notes], T]:
     """Keep the result of a method; threads that need it at the same time wait for the first."""
 
+    name = find.__name__
+
     @in_turn
     def find_in_turn(notes: Notes) -> T:
-        if find.__name__ not in notes.results:
-            notes.results[find.__name__] = find(notes)
-        return notes.results[find.__name__]
+        if name not in notes.results:
+            notes.results[name] = find(notes)
+        return notes.results[name]
 
     @wraps(find)
     def find_once(notes: Notes) -> T:
-        result = notes.results.get(find.__name__)
+        result = notes.results.get(name)
         return result if result is not None else find_in_turn(notes)
 
     return find_once

@@ -18,7 +18,7 @@ from mlirad.kernel.array_arguments import (
 )
 from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.mode import PRIMAL
-from mlirad.runtime.executor.executor import Code, PassedArray
+from mlirad.runtime.executor.executor import PassedArray
 from mlirad.runtime.kernels.codes import Codes, Derivative, Primal, UnrecordedLaunches
 from mlirad.runtime.kernels.kernel_ir import KernelIR
 from mlirad.runtime.kernels.notes import Notes
@@ -133,14 +133,6 @@ class Variant:
                 f"kernel '{self.kernel.name}' uses a field of a layout tree that was destroyed"
             )
         derivative.code.launch(values, arrays)
-
-    def check(
-        self, check: Code | None, values: Sequence[Any], arrays: Sequence[PassedArray] = ()
-    ) -> None:
-        """Run a check, where there is one. Raises TaichiRuntimeError if two iterations meet in
-        an element."""
-        if check is not None:
-            check.launch(values, arrays)
 
     # What a tape records.
 
