@@ -28,7 +28,7 @@ class DataType(msgspec.Struct, frozen=True, dict=True):
         """Its name."""
         return self.name
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         return self.kind == "f"
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 
-class DerivativeKind(msgspec.Struct, frozen=True):
+class DerivativeKind(msgspec.Struct, frozen=True, cache_hash=True):
     """The adjoint of a field, its tangent in a direction, or one of these of its gradient."""
 
     direction: int = -1  # of the tangents, from 0; -1 for an adjoint

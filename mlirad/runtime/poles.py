@@ -43,7 +43,7 @@ class Poles:
         if symbol in self.infinite:
             return
         largest = _LARGEST[dtype.bits]
-        if isinstance(values, int | float):  # an element: not worth NumPy's overhead
+        if isinstance(values, (int, float)):  # an element: not worth NumPy's overhead
             if not -largest <= values <= largest:
                 self._give({symbol})
         elif not _all_within(np.asarray(values), largest, dtype.numpy):

@@ -161,6 +161,11 @@ def settled(values: Values) -> Values:
     return values.copy()
 
 
+def is_current(owner: Program) -> bool:
+    """Return whether a program runs still."""
+    return bool(_current) and _current[0] is owner
+
+
 def is_started() -> bool:
     """Return whether a program runs."""
     return bool(_current)

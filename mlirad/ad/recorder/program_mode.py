@@ -108,14 +108,15 @@ class ProgramMode(RecordingMode):
         named = [arrays.table.know(array, launch.kernel.__name__) for array in launch.arrays]
         again = keeper.hold(launch)
         of_reverse, unseen, saved = arrays.unseen.look(launch, named, versions)
-        self.order.use_arrays(_with_gradients(of_reverse.arrays))
+        if self.order.tangents_beside:
+            self.order.use_arrays(_with_gradients(of_reverse.arrays))
         ledger.entries += unseen
         keeper.launch(again, derivative.footprints)
         saved += versions.before_launch(of_reverse, derivative.footprints)
         results = self.run(launch)
         arrays.unseen.take(launch, named)
         keeper.take(launch)
-        buffers = [array.without_copy() for array in launch.arrays]
+        buffers = [a if a.original_view is None else a.without_copy() for a in launch.arrays]
         ledger.add(RecordedLaunch(of_reverse, saved, derivative, buffers, named))
         versions.after_launch(of_reverse, derivative.footprints)
         return results

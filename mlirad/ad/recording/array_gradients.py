@@ -4,7 +4,7 @@ those that have none."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 
 from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.errors import TaichiRuntimeError
@@ -12,7 +12,6 @@ from mlirad.lang.callers import place_in_program
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.kernels.variant import Variant
-from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 
 _Choice = tuple[Variant, dict[int, str]]
@@ -50,7 +49,10 @@ class ArrayGradients:
             for array, buffer, needs in zip(arrays, launch.arrays, chosen.array_needs_grad)
         ]
         for array in arrays:
-            _check_apart(array)
+            if array.overlaps:
+                _check_apart(array)
+        if not any(hidden):
+            return launch.with_variant(chosen)
         return launch.with_variant(chosen).with_arrays(buffers)
 
     def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
@@ -89,8 +91,6 @@ class ArrayGradients:
 
     def hidden(self) -> list[TapeArray]:
         """Return the arrays with hidden gradients."""
-        if not self.table:
-            return []
         return [array for array in self.table.all() if array.hidden is not None]
 
     def clear_hidden(self) -> None:
@@ -100,29 +100,23 @@ class ArrayGradients:
             array.hidden.elements.fill(0)
             array.hidden.clear_tangents()
 
-    def added_up(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def added_up(self) -> Iterator[None]:
         """Clear what tensors of torch have as gradients within, and add what they had before
         afterwards."""
-        if not self.table:
-            return nullcontext()
         gradients = [
             array.gradient.elements()
             for array in self.table.all()
             if array.gradient is not None and not isinstance(array.gradient.owner, Ndarray)
         ]
-        return _added_up(gradients) if gradients else nullcontext()
-
-
-@contextmanager
-def _added_up(gradients: Sequence[Elements]) -> Iterator[None]:
-    before = [elements.copy() for elements in gradients]
-    for elements in gradients:
-        elements.fill(0)
-    try:
-        yield
-    finally:
-        for copy in before:
-            copy.add()
+        before = [elements.copy() for elements in gradients]
+        for elements in gradients:
+            elements.fill(0)
+        try:
+            yield
+        finally:
+            for copy in before:
+                copy.add()
 
 
 def _check_apart(array: TapeArray) -> None:

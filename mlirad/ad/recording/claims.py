@@ -36,26 +36,28 @@ class Claims:
 
     def clear(self, derivatives: Mapping[str, FieldMemory]) -> None:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
+        users, state, backlog = self.program.derivatives.users, self.state, self.program.backlog
         for name, memory in list(derivatives.items()):
-            if self.may_clear(name):
-                memory.clear(self.program.backlog)
+            if users.get(name) is state or self.may_clear(name):
+                memory.clear(backlog)
             else:
                 self._later.add(name)
 
     def clear_arrays(self, arrays: Iterable[Ndarray], clear: Callable[[Ndarray], None]) -> None:
         """Set the derivatives of arrays to 0: now, or when they are used."""
+        users, state = self.program.derivatives.users, self.state
         for array in list(arrays):
-            if self.may_clear(array.address):
+            if users.get(array.address) is state or self.may_clear(array.address):
                 clear(array)
             else:
                 self._later_arrays[array.address] = clear
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
         """Use the derivatives of some arrays from now on."""
+        users, state, later = self.program.derivatives.users, self.state, self._later_arrays
         for array in arrays:
-            self.program.derivatives.users[array.address] = self.state
-            clear = self._later_arrays.pop(array.address, None)
-            if clear is not None:
+            users[array.address] = state
+            if later and (clear := later.pop(array.address, None)) is not None:
                 clear(array)
 
     def use(self, symbols: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 from mlirad.ad.recording.array_gradients import ArrayGradients
 from mlirad.ad.recording.array_table import ArrayTable, FlowArray
@@ -32,13 +33,26 @@ _LOCAL = "a local"  # what messages call memory by which the parts of a kernel s
 
 class Arrays:
     """The array arguments of a tape: which there are, their gradients, and what Python writes to
-    them."""
+    them. Many tapes have none, and an empty `table`."""
 
     def __init__(self, program: Program, claims: Claims) -> None:
         self.table = ArrayTable()
-        self.gradients = ArrayGradients(program, self.table)
-        self.unseen = UnseenWrites(self.table)
-        self.locals = SharedLocals(claims)
+        self._program, self._claims = program, claims
+
+    @cached_property
+    def gradients(self) -> ArrayGradients:
+        """The gradients of arrays."""
+        return ArrayGradients(self._program, self.table)
+
+    @cached_property
+    def unseen(self) -> UnseenWrites:
+        """The writes from Python."""
+        return UnseenWrites(self.table)
+
+    @cached_property
+    def locals(self) -> SharedLocals:
+        """The memory that parts of a kernel share."""
+        return SharedLocals(self._claims)
 
 
 class SharedLocals:
@@ -77,11 +91,15 @@ class Ledger:
     def __init__(self, program: Program, rules: str, order: Order, keep: Keep = KeepAll) -> None:
         self.program, self.rules, self.order, self._keep = program, rules, order, keep
         self.claims = Claims(program)
-        self.carriers = Carriers(program)
         self.forget()
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
         # with the version of derivatives for which these are the pieces
         self._known_pieces: dict[Variant, tuple[int, Sequence[Variant]]] = {}
+
+    @cached_property
+    def carriers(self) -> Carriers:
+        """The arrays that hold values which carry a derivative."""
+        return Carriers(self.program)
 
     def forget(self) -> None:
         """Let go of everything."""

@@ -36,6 +36,8 @@ class UnseenWrites:
         Raises TaichiRuntimeError where Python wrote what an earlier reverse needs, and the tape's
         rules keep nothing.
         """
+        if _are_ours(arrays):
+            return launch, [], []
         unseen: list[UnseenWrite] = []
         saved: list[Version] = []
         for array in arrays:
@@ -100,6 +102,8 @@ class UnseenWrites:
 
     def take(self, launch: Launch, arrays: Sequence[TapeArray]) -> None:
         """After a launch: hold what it wrote."""
+        if _are_ours(arrays):
+            return
         for position, footprint, is_written in self._accesses_of(launch.variant):
             if is_written:
                 array = arrays[position]
@@ -165,3 +169,8 @@ class UnseenWrites:
                     "changed in Python: the gradient of that function would read the new "
                     "values; pass a ti.ndarray, or a new array to each call"
                 )
+
+
+def _are_ours(arrays: Sequence[TapeArray]) -> bool:
+    """Return whether Python writes to none of some arrays unseen."""
+    return not [array for array in arrays if array.mirror is not None]

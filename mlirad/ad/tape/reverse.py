@@ -17,8 +17,9 @@ from mlirad.lang.recorder import Target
 def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those
     seeded."""
-    warn_of_hidden(ledger, outputs)
-    ledger.arrays.gradients.clear_hidden()
+    if ledger.hidden or ledger.arrays.table:
+        warn_of_hidden(ledger, outputs)
+        ledger.arrays.gradients.clear_hidden()
     if not ledger.outer_adjoints.symbols:
         _run(ledger)
         return
@@ -26,6 +27,15 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
         entry.move(ledger.outer_adjoints)
     with ledger.outer_adjoints.in_use():
         _run(ledger)
+
+
+def _reverse_added(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
+    """Run the reverses, and add what tensors of torch had as gradients."""
+    if not ledger.arrays.table:
+        reverse(ledger, outputs)
+        return
+    with ledger.arrays.gradients.added_up():
+        reverse(ledger, outputs)
 
 
 def _run(ledger: Ledger) -> None:
@@ -45,8 +55,7 @@ def reverse_loss(ledger: Ledger, loss: Target) -> None:
     assert gradient is not None
     ledger.outer_adjoints.settle()
     gradient.fill(1)
-    with ledger.arrays.gradients.added_up():
-        reverse(ledger, [ledger.name_of(loss)])
+    _reverse_added(ledger, [ledger.name_of(loss)])
 
 
 def reverse_present(ledger: Ledger) -> None:
@@ -84,8 +93,7 @@ def reverse_seeds(
     for output, seed in seeded:
         assert output.grad is not None
         output.grad.from_numpy(seed)
-    with ledger.arrays.gradients.added_up():
-        reverse(ledger, [ledger.name_of(output) for output in outputs])
+    _reverse_added(ledger, [ledger.name_of(output) for output in outputs])
     for copy in before:
         copy.add()
 

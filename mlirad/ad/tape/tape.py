@@ -211,7 +211,8 @@ class Tape(OtherNames):
             self.tensor_loss.reverse(ledger)
         elif self.loss is not None:
             warn_of_unreached(ledger, self.loss)
-            ledger.arrays.unseen.check_gradient_arrays()
+            if ledger.arrays.table:
+                ledger.arrays.unseen.check_gradient_arrays()
             reverse_loss(ledger, self.loss)
             if self.grad_check:
                 entries, start = self.entries, self.start

@@ -147,10 +147,7 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
                 f"Argument {name}: the ndarray belongs to a program that ti.init() or ti.reset() "
                 f"ended"
             )
-        grad = (
-            array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
-        )
-        return ArrayBuffer(value.address, value.dims, grad, value, name=name)
+        return ndarray_buffer(value, name, with_grad)
     if is_on_device(value):
         return _device_buffer(value, name, with_grad)
     if is_torch(value):
@@ -158,6 +155,15 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     if hasattr(value, "__dlpack__"):
         return _dlpack_buffer(value, name)
     raise TaichiRuntimeTypeError(f"Argument {name}: expected an array, got {type(value).__name__}")
+
+
+def ndarray_buffer(array: Ndarray, name: str, with_grad: bool) -> ArrayBuffer:
+    """The memory of an ndarray of the present program."""
+    gradient = array.grad if with_grad else None
+    if gradient is None:
+        return ArrayBuffer(array.address, array.dims, None, array, name=name)
+    grad = ArrayBuffer(gradient.address, gradient.dims, None, gradient, name=name)
+    return ArrayBuffer(array.address, array.dims, grad, array, name=name)
 
 
 def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:

@@ -22,6 +22,7 @@ from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.memory.values import Values
+from mlirad.runtime.program import is_current
 
 
 class FieldAccess(AsArray, Leaf):
@@ -69,8 +70,10 @@ class FieldAccess(AsArray, Leaf):
 
     def find_memory(self) -> FieldMemory:
         """The field's memory. Raises TaichiRuntimeError if it was never placed or is gone."""
-        if self.memory is None or self.program.trees.pending:
-            self.program.trees.materialize()
+        memory, owner = self.memory, self.program
+        if memory is not None and not owner.trees.pending and is_current(owner):
+            return memory
+        owner.trees.materialize()
         return present_memory(self)
 
     def note_write(self, index: Index | None = None) -> None:
@@ -134,7 +137,7 @@ class FieldAccess(AsArray, Leaf):
         return super().fit(values)
 
     def _fit_number(self, value: object) -> Any:
-        if not isinstance(value, int | float):
+        if not isinstance(value, (int, float)):
             values = array_of(value, self.description)
             check_element(values, ())
             value = values[()]

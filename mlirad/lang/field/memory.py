@@ -12,7 +12,7 @@ from mlirad.frontend.python.building.builder import mlir_type
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.program import is_started, program
+from mlirad.runtime.program import is_current
 
 
 def take_memory(field: Leaf, node: SNode, kinds: Sequence[DerivativeKind | None]) -> None:
@@ -80,7 +80,7 @@ def present_memory(field: Leaf) -> FieldMemory:
             f"field '{field.symbol}' is used before it is placed: declare it with a shape, or "
             "place it in a layout tree"
         )
-    if not is_started() or field.program is not program():
+    if not is_current(field.program):
         raise TaichiRuntimeError(
             f"field '{field.symbol}' belongs to a program that ti.init() or ti.reset() ended: "
             "declare fields after ti.init()"

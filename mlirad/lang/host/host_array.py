@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mlirad.frontend.python.building.builder import in_kernel, refuse_in_kernel
+from mlirad.frontend.python.building.builder import being_built, refuse_in_kernel
 from mlirad.lang.host.element_arrays import OfElements
 from mlirad.lang.host.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix
@@ -99,7 +99,7 @@ class HostArray(OfElements):
         return self.note_read
 
     def _refuse_read_in_kernel(self) -> None:
-        if in_kernel():
+        if being_built:
             refuse_in_kernel(
                 f"{self.description} is read",
                 "x[i] is an element, which a launch reads, and print(x[i]) shows it",
@@ -107,7 +107,7 @@ class HostArray(OfElements):
 
     def refuse_write_in_kernel(self) -> None:
         """Raise TaichiTypeError while a kernel is compiled."""
-        if in_kernel():
+        if being_built:
             refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
 
     def note_write(self, index: Index | None = None) -> None:

@@ -90,15 +90,18 @@ class Kernel(KernelNames):
                 return self._launch(current, args, kwargs, PRIMAL)
             return _shape_results(*repeated)
         arrays = ready.arrays(args)
-        threads = current.threads
-        if arrays is None or (arrays and threads.watchers):
+        if arrays is None:
             return self._launch(current, args, kwargs, PRIMAL)
-        variant = ready.variant
+        variant, threads = ready.variant, current.threads
         if not threads.watchers:  # `count_change`, without its call
             threads.changes = variant.launched_at = threads.changes + 1
+        elif arrays:
+            launch = ready.launch(self, args)
+            if launch is None:
+                return self._launch(current, args, kwargs, PRIMAL)
+            return _shape_results(variant.kernel, launch.execute())
         elif (recorder := threads.of_thread.state.recorder) is not None:
-            results = Launch(self, variant, args).record_by(recorder)
-            return _shape_results(variant.kernel, results) if results else None
+            return _shape_results(variant.kernel, Launch(self, variant, args).record_by(recorder))
         else:
             variant.launched_at = threads.count_change()
         results = ready.code.launch(args, arrays)

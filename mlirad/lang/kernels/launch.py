@@ -54,8 +54,7 @@ class Launch:
 
     def ndarrays(self) -> list[Ndarray]:
         """The ndarrays among the arrays."""
-        owners = [array.owner for array in self.arrays]
-        return [owner for owner in owners if isinstance(owner, Ndarray)]
+        return [array.owner for array in self.arrays if isinstance(array.owner, Ndarray)]
 
     def execute(self) -> tuple[Any, ...]:
         """Do what the program asks for: run the primal, or have what records the thread's launches

@@ -11,8 +11,10 @@ import numpy as np
 from mlirad.frontend.python.building.builder import being_built, in_kernel
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_address import ArrayAddress, share_memory
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, ndarray_buffer
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
 from mlirad.lang.arguments.parameters import NDARRAY, SCALAR, Parameter
+from mlirad.lang.kernels.launch import Launch, LaunchedKernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.kernels.variant import Variant
@@ -49,6 +51,7 @@ class Ready:
         ]
         numbers = [number for number, param in enumerate(parameters) if param.kind == NDARRAY]
         self._guards = [_guard(*pair) for pair in zip(numbers, variant.kernel.arrays)]
+        self._array_names = [(number, parameters[number].name) for number in numbers]
 
     def arrays(self, args: Sequence[Any]) -> Sequence[ArrayAddress] | None:
         """The arrays among some arguments; None if these are not such arguments, a name stands
@@ -68,6 +71,18 @@ class Ready:
                 return None
             arrays.append(passed)
         return None if len(arrays) > 1 and share_memory(arrays) else arrays
+
+    def launch(self, kernel: LaunchedKernel, args: tuple[Any, ...]) -> Launch | None:
+        """Return the launch of a kernel on ndarrays, for what records, if `arrays` takes the
+        arguments; None if one of the arrays is no ndarray."""
+        values: list[Any] = [*args]
+        buffers: list[ArrayBuffer] = []
+        for number, name in self._array_names:
+            array, values[number] = args[number], None
+            if type(array) is not Ndarray:
+                return None
+            buffers.append(ndarray_buffer(array, name, True))
+        return Launch(kernel, self.variant, values, buffers)
 
     def _address_of(self, value: Any, guard: Guard) -> ArrayAddress | None:
         _, form, dtype, axes, element = guard
