@@ -75,7 +75,7 @@ class ProgramMode(RecordingMode):
             use_gradients(ledger, variant.used_gradients, None, variant)
         if ledger.outer_adjoints.symbols:
             launch = launch.with_variant(ledger.outer_adjoints.variant(variant))
-        if launch.arrays:
+        if launch.arrays and not ledger.arrays.gradients.are_known(launch):
             ledger.claims.use_arrays(launch.ndarrays())
             launch = ledger.arrays.gradients.with_gradients(launch)
         launches = ledger.pieces(launch)

@@ -11,10 +11,8 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import place_in_program
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.kernels.variant import Variant
+from mlirad.runtime.kernels.variant import ArrayChoice, Variant
 from mlirad.runtime.program import Program
-
-_Choice = tuple[Variant, dict[int, str]]
 
 
 class ArrayGradients:
@@ -22,7 +20,15 @@ class ArrayGradients:
 
     def __init__(self, program: Program, table: ArrayTable) -> None:
         self.program, self.table = program, table
-        self._choices: dict[tuple[Variant, tuple[bool, ...], int], _Choice] = {}
+        # of launches on ndarrays without hidden gradients, by address: version of derivatives
+        self._known: dict[tuple[Variant, tuple[int, ...]], int] = {}
+
+    def are_known(self, launch: Launch) -> bool:
+        """Return whether `with_gradients` returned an earlier launch on the same ndarrays as it
+        was, and would do so again."""
+        addresses = tuple([buffer.address for buffer in launch.arrays])
+        version = self._known.get((launch.variant, addresses))
+        return version == self.program.derivatives.version
 
     def with_gradients(self, launch: Launch) -> Launch:
         """A launch whose arrays have gradients, hidden ones where derivatives pass through arrays
@@ -34,16 +40,17 @@ class ArrayGradients:
         arrays = [self.table.know(buffer, variant.kernel.name) for buffer in launch.arrays]
         while True:
             hidden = tuple([array.hidden is not None for array in arrays])
-            key = (variant, hidden, self.program.derivatives.gradient_version)
-            choice = self._choices.get(key)
-            if choice is None:
-                choice = self._choices[key] = self._choose(variant, hidden)
+            key = (hidden, self.program.derivatives.gradient_version)
+            choice = variant.array_choices.get(key)
+            if choice is None or choice[0].codes.is_stale:
+                choice = variant.array_choices[key] = self._choose(variant, hidden)
             chosen, missing = choice
             if not missing:
                 break
             for position, place in missing.items():
                 dtype = variant.kernel.arrays[position].dtype
                 arrays[position].hide_gradient(place_in_program(place), dtype)
+                self._known.clear()
         buffers = [
             array.of_launch(buffer, needs)
             for array, buffer, needs in zip(arrays, launch.arrays, chosen.array_needs_grad)
@@ -52,10 +59,13 @@ class ArrayGradients:
             if array.overlaps:
                 _check_apart(array)
         if not any(hidden):
+            if chosen is variant and all(array.mirror is None for array in arrays):
+                addresses = tuple([buffer.address for buffer in launch.arrays])
+                self._known[variant, addresses] = self.program.derivatives.version
             return launch.with_variant(chosen)
         return launch.with_variant(chosen).with_arrays(buffers)
 
-    def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
+    def _choose(self, variant: Variant, hidden: Sequence[bool]) -> ArrayChoice:
         """The variant for arrays some of which have hidden gradients, or which others need one, and
         where."""
         arrays, adjoints = variant.kernel.arrays, self.program.derivatives.adjoints

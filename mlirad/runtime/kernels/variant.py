@@ -52,6 +52,8 @@ class Variant:
         self.array_needs_grad = [
             array.needs_grad and array.dtype.is_float for array in kernel.arrays
         ]
+        # by which of the arrays have hidden gradients, and the version of gradients
+        self.array_choices: dict[tuple[tuple[bool, ...], int], ArrayChoice] = {}
         self._pieces: list[Variant] | None = None
         self._relatives: dict[Hashable, Variant] = {}
         # the reverse as a kernel, once it was launched as one, with what it was made for
@@ -197,3 +199,7 @@ class Variant:
             for name in (symbol, self._adjoint_of(symbol) or "")
         ]
         return tuple([self.program.derivatives.duals.get(name) for name in names])
+
+
+# a variant for arrays some of which have hidden gradients, or which others need one, and where
+ArrayChoice = tuple[Variant, dict[int, str]]
