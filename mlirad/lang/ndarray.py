@@ -124,8 +124,9 @@ class Ndarray(AsArray):
 
     def clear_gradient(self) -> None:
         """Set the gradient to 0, if there is one."""
-        if self.grad is not None:
-            self.grad.elements.fill(0)
+        gradient = self._grad
+        if gradient is not None:
+            gradient.elements.fill(0)
 
     def clear_tangents(self) -> None:
         """Set the tangents in all directions to 0."""

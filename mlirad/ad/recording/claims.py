@@ -38,7 +38,8 @@ class Claims:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
         users, state, backlog = self.program.derivatives.users, self.state, self.program.backlog
         for name, memory in list(derivatives.items()):
-            if users.get(name) is state or self.may_clear(name):
+            user = users.get(name)
+            if user is None or user is state or self.may_clear(name):
                 memory.clear(backlog)
             else:
                 self._later.add(name)
@@ -47,7 +48,8 @@ class Claims:
         """Set the derivatives of arrays to 0: now, or when they are used."""
         users, state = self.program.derivatives.users, self.state
         for array in list(arrays):
-            if users.get(array.address) is state or self.may_clear(array.address):
+            user = users.get(array.address)
+            if user is None or user is state or self.may_clear(array.address):
                 clear(array)
             else:
                 self._later_arrays[array.address] = clear

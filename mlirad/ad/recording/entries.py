@@ -101,10 +101,8 @@ class RecordedLaunch(Entry, msgspec.Struct, metaclass=AbstractStruct):
         launch, derivative = self.launch, self.derivative
         if self.holds_stored and derivative.stored is not None:
             derivative = derivative.stored
-        if not self.is_checked:
-            derivative.run_check(launch.values, launch.arrays)
-            self.is_checked = True
-        launch.variant.reverse(derivative, launch.values, launch.arrays)
+        derivative.launch(launch.values, launch.arrays, is_checked=self.is_checked)
+        self.is_checked = True
 
     def move(self, outer_adjoints: OuterAdjoints) -> None:
         variant = outer_adjoints.variant(self.launch.variant)

@@ -178,7 +178,7 @@ class Ledger:
     def _find_pieces(self, variant: Variant) -> Sequence[Variant]:
         if variant.gradient_version != self.program.derivatives.gradient_version:
             self._look_at_gradients(variant)
-        self.claims.use_variant(variant)
+        self.claims.use(variant.kernel.fields)
         return self._pieces(variant)
 
     def _pieces(self, variant: Variant) -> Sequence[Variant]:

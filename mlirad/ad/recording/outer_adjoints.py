@@ -26,7 +26,7 @@ class OuterAdjoints:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.symbols = frozenset[str]()  # of the fields
+        self.symbols: frozenset[str] = frozenset()  # of the fields
         self._used: set[str] = set()  # gradients that what is recorded uses
         self._foreign: dict[str, str] = {}  # that functions with gradients of their own use
         self.begins_clear = True  # gradients were set to 0

@@ -135,6 +135,8 @@ class Versions:
 
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
+        if not (footprints.redone or self.needed or self.left):
+            return []
         if not footprints.redone and not self._may_be_needed(footprints, launch):
             return []
         written: dict[Key, tuple[Footprint, str, Elements, Region]] = {}
@@ -161,7 +163,7 @@ class Versions:
     def _may_be_needed(self, footprints: Footprints, launch: Launch) -> bool:
         """Return whether a launch may write to arrays that earlier reverses need."""
         if launch.arrays:
-            return bool(self.needed or self.left)
+            return True
         written = footprints.written_arrays
         if not self.needed.keys().isdisjoint(written):
             return True

@@ -107,18 +107,23 @@ class HostArray(OfElements):
 
     def refuse_write_in_kernel(self) -> None:
         """Raise TaichiTypeError while a kernel is compiled."""
-        if being_built:
-            refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
+        refuse_in_kernel(f"{self.description} is written", "x[i] = v is a write of a launch")
 
     def note_write(self, index: Index | None = None) -> None:
         """Count a write from Python, to all elements or to the one at `index`, and notify the
         recorder. Raises TaichiTypeError while a kernel is compiled."""
-        self.refuse_write_in_kernel()
+        if being_built:
+            self.refuse_write_in_kernel()
         if not self.is_derivative:
             self.count_write()
         recorder = self.program.threads.recorder
-        if recorder is not None and self.is_followed:
+        if recorder is None:
+            self.note_unrecorded_write()
+        elif self.is_followed:
             recorder.host_write(self, index)
+
+    def note_unrecorded_write(self) -> None:
+        """Note a write that nothing records."""
 
     def count_write(self) -> None:
         """Record the time of a write from Python."""

@@ -24,8 +24,7 @@ def launch_reverse_alone(launch: Launch) -> None:
     _check(launch)
     variant = launch.variant
     derivative = variant.codes.derivative(REVERSE)
-    derivative.run_check(launch.values, launch.arrays)
-    variant.reverse(derivative, launch.values, launch.arrays)
+    derivative.launch(launch.values, launch.arrays)
     variant.program.derivatives.given |= derivative.gradients
 
 

@@ -54,13 +54,26 @@ class Derivative:
         assert self._code is not None
         return self._code
 
-    def run_check(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
-        """Check what is not known while compiling. Raises TaichiRuntimeError if two iterations
-        meet in an element."""
+    def launch(
+        self,
+        values: Sequence[Any],
+        arrays: Sequence[PassedArray] = (),
+        *,
+        is_checked: bool = False,
+    ) -> None:
+        """Run the reverse, and first, unless the launch is checked already, the check of what is
+        not known while compiling. Raises TaichiAssertionError if a check of the reverse failed,
+        TaichiRuntimeError if two iterations meet in an element, or a field is gone."""
+        if self._codes.is_stale:
+            raise TaichiRuntimeError(
+                f"kernel '{self._codes.stages.kernel.name}' uses a field of a layout tree that was "
+                "destroyed"
+            )
         if self._code is None:
             self.finish()
-        if self._check is not None:
+        if self._check is not None and not is_checked:
             self._check.launch(values, arrays)
+        self.code.launch(values, arrays)
 
     def finish(self) -> None:
         """Make the machine code."""

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from mlirad.dialect.turn import compiling, in_turn
-from mlirad.errors import SplitError, TaichiRuntimeError
+from mlirad.errors import SplitError
 from mlirad.kernel.array_arguments import (
     array_positions,
     with_adjoints_apart,
@@ -18,8 +18,7 @@ from mlirad.kernel.array_arguments import (
 )
 from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.mode import PRIMAL
-from mlirad.runtime.executor.executor import PassedArray
-from mlirad.runtime.kernels.codes import Codes, Derivative, Primal, UnrecordedLaunches
+from mlirad.runtime.kernels.codes import Codes, Primal, UnrecordedLaunches
 from mlirad.runtime.kernels.kernel_ir import KernelIR
 from mlirad.runtime.kernels.notes import Notes
 from mlirad.runtime.program import Program
@@ -122,19 +121,6 @@ class Variant:
             not isinstance(footprint.array, str) or footprint.array in adjoints
             for footprint in self.notes.accesses().written
         )
-
-    # Launches.
-
-    def reverse(
-        self, derivative: Derivative, values: Sequence[Any], arrays: Sequence[PassedArray] = ()
-    ) -> None:
-        """Run a reverse. Raises TaichiAssertionError if a check of it failed, TaichiRuntimeError
-        where a field is gone."""
-        if self.codes.is_stale:
-            raise TaichiRuntimeError(
-                f"kernel '{self.kernel.name}' uses a field of a layout tree that was destroyed"
-            )
-        derivative.code.launch(values, arrays)
 
     # What a tape records.
 
