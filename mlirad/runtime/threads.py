@@ -75,7 +75,7 @@ class Threads:
         self.views = Views()
         self.of_thread = OfThread()
         self.alone = free_in_forks(RLock())  # held by what puts all fields back
-        self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
+        self.watchers: set[ref[Any]] = set()  # while there are any, threads note their changes
 
     @property
     def state(self) -> ThreadState:
@@ -107,9 +107,7 @@ class Threads:
     def watch(self, watcher: Any) -> None:
         """Have threads note their changes, and look for their recorders, as long as an object
         lives."""
-        key, watchers = id(watcher), self.watchers
-        if key not in watchers:
-            watchers[key] = ref(watcher, lambda _: watchers.pop(key, None))
+        self.watchers.add(ref(watcher, self.watchers.discard))
 
     def count_change(self) -> int:
         """Count a launch or a write from Python by the calling thread; the number of changes so

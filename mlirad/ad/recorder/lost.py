@@ -133,8 +133,10 @@ def warn_of_no_seeds() -> None:
 
 
 def _is_reached(ledger: Ledger, target: Target) -> bool:
-    array = ledger.name_of(target)
-    return any(entry.may_write(array) for entry in reversed(ledger.entries))
+    array, entries = ledger.name_of(target), ledger.entries
+    if entries and entries[-1].may_write(array):
+        return True
+    return any(entry.may_write(array) for entry in reversed(entries))
 
 
 def _noun(ledger: Ledger, target: Target) -> str:

@@ -40,13 +40,13 @@ class OuterAdjoints:
     def begin(self, may_clear: Callable[[str], bool], *, all_gradients: bool) -> None:
         """Gradients that may be cleared are about to be set to 0."""
         derivatives = self.program.derivatives
-        valued = derivatives.given
         self.begins_clear = all_gradients
+        if not all_gradients:
+            return
         # other threads may add to them meanwhile
-        self._cleared = {name for name in tuple(valued) if all_gradients and may_clear(name)}
-        valued.difference_update(self._cleared)
-        self._follows_reverse = all_gradients and derivatives.follow_reverse
-        derivatives.follow_reverse &= not all_gradients
+        self._cleared = {name for name in tuple(derivatives.given) if may_clear(name)}
+        derivatives.given -= self._cleared
+        self._follows_reverse, derivatives.follow_reverse = derivatives.follow_reverse, False
 
     def is_cleared(self, gradient: str, *, of_reverses: bool) -> bool:
         """Return whether entering the tape set a gradient to 0 that had values, `of_reverses` of

@@ -144,8 +144,11 @@ class FieldAccess(AsArray, Leaf):
             values = array_of(value, self.description)
             check_element(values, ())
             value = values[()]
-        self.note_values(value)
-        return value if self.dtype.is_float else fitting(value, self.dtype, self.description)
+        if not self.dtype.is_float:
+            return fitting(value, self.dtype, self.description)
+        if value and self.primal is None:
+            self.note_values(value)
+        return value
 
     def note_values(self, values: object) -> None:
         """Note infinities among what Python writes."""

@@ -13,7 +13,7 @@ from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array
 PIECE = 1 << 18  # bytes
-_SHORT_FILL = 1 << 12  # bytes: NumPy fills so many before a call of memset begins
+SHORT_FILL = 1 << 12  # bytes: NumPy fills so many before a call of memset begins
 
 
 def assign(target: Values, values: Any) -> None:
@@ -35,7 +35,7 @@ def set_all(memory: Values, value: object) -> None:
     """Set everything to one number."""
     if not memory.flags.c_contiguous:
         assign(memory, value)
-    elif memory.nbytes <= _SHORT_FILL:
+    elif memory.nbytes <= SHORT_FILL:
         memory.fill(value)
     elif isinstance(value, int | float | np.generic) and value == 0:
         ctypes.memset(memory.ctypes.data, 0, memory.nbytes)

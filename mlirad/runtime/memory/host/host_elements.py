@@ -12,14 +12,14 @@ from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, Room
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
-from mlirad.runtime.memory.short_axes import assign, copied, exchange, set_all
+from mlirad.runtime.memory.short_axes import SHORT_FILL, assign, copied, exchange, set_all
 from mlirad.runtime.memory.values import bits, part, same_bits
 
 
 class HostElements(Elements):
     """Elements as NumPy sees them."""
 
-    __slots__ = ("_blocks", "_memory", "deferred")
+    __slots__ = ("_blocks", "_is_short", "_memory", "deferred")
 
     deferred: DeferredWrites
 
@@ -28,6 +28,7 @@ class HostElements(Elements):
     ) -> None:
         self._memory, self._blocks, self.deferred = view, blocks, DeferredWrites(view, room)
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
+        self._is_short = view.nbytes <= SHORT_FILL and view.flags.c_contiguous  # and never moves
         self.address = view.__array_interface__["data"][0]
 
     @property
@@ -99,7 +100,10 @@ class HostElements(Elements):
         elif box is not None:
             assign(_view_of(self, box), value)
         else:
-            set_all(self._memory, value)
+            if self._is_short:
+                self._memory.fill(value)
+            else:
+                set_all(self._memory, value)
             self.deferred.drop()
 
     def any(self) -> bool:
