@@ -8,6 +8,7 @@ from typing import Any
 
 from mlirad.ad.recorder.call_mode import call_of
 from mlirad.ad.recorder.custom_gradients import nothing
+from mlirad.ad.recorder.known_launch import KnownLaunch, known_launch
 from mlirad.ad.recorder.lost import (
     warn_of_carried_read,
     warn_of_carried_result,
@@ -24,6 +25,7 @@ from mlirad.ad.recording.entries import (
     RecordedCall,
     RecordedLaunch,
 )
+from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.target_memory import (
     activities_of,
     box_of,
@@ -41,7 +43,9 @@ from mlirad.lang.kernels.reverse_alone import reverse_launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import FunctionCall, Target
 from mlirad.lang.transfer import Pass, Transfer
+from mlirad.pipeline.mode import Mode
 from mlirad.runtime.kernels.codes import Derivative
+from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Index
 
 
@@ -49,6 +53,10 @@ class ProgramMode(RecordingMode):
     """Launches and writes are recorded, with what they overwrite of what reverses read."""
 
     is_differentiating = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self._known: dict[Variant, KnownLaunch] = {}
 
     def cut(self) -> RecordingMode:
         return CutMode(self.ledger)
@@ -71,6 +79,13 @@ class ProgramMode(RecordingMode):
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         ledger, variant = self.ledger, launch.variant
+        known = self._known.get(variant)
+        if known is not None and known.holds(ledger):
+            results = known.code.launch(launch.values)
+            ledger.entries.append(RecordedLaunch(launch, [], known.derivative))
+            if self.program.threads.views:
+                warn_of_views(ledger, launch)
+            return results
         if variant.used_gradients:
             use_gradients(ledger, variant.used_gradients, None, variant)
         if ledger.outer_adjoints.symbols:
@@ -82,11 +97,20 @@ class ProgramMode(RecordingMode):
         if len(launches) > 1:
             for piece in launches:  # what has no reverse is refused before anything runs
                 piece.variant.codes.derivative(self.reverse_mode)
+        state = ledger.versions.state
         for piece in launches:
             results = self.record(piece)
+        if ledger.versions.state == state and launches[0].variant is variant:
+            self._note_known(variant)
         if self.program.threads.views:
             warn_of_views(ledger, launch)
         return results
+
+    def _note_known(self, variant: Variant) -> None:
+        """Note a launch after which nothing else is needed than before."""
+        known = known_launch(self.ledger, variant.codes.code(self._primal_mode(variant)))
+        if known is not None:
+            self._known[variant] = known
 
     def record(self, launch: Launch) -> Any:
         """Launch a part of a kernel, keeping what it overwrites of what reverses read."""
@@ -123,14 +147,18 @@ class ProgramMode(RecordingMode):
 
     def run(self, launch: Launch) -> Any:
         """Launch a part of a kernel without recording it; what it returns."""
-        order, variant, is_constant = self.order, launch.variant, not self.is_differentiating
-        validates = self.ledger.validates and not variant.kernel.is_reverse
-        mode = order.primal_mode(variant, is_constant=is_constant, validates=validates)
-        order.before_run(launch, is_constant=is_constant)
+        variant = launch.variant
+        mode = self._primal_mode(variant)
+        self.order.before_run(launch, is_constant=not self.is_differentiating)
         results: tuple[Any, ...] = variant.codes.code(mode).launch(launch.values, launch.arrays)
         if launch.arrays:
             write_back(launch.arrays, variant.notes.written_arrays)
         return results
+
+    def _primal_mode(self, variant: Variant) -> Mode:
+        validates = self.ledger.validates and not variant.kernel.is_reverse
+        is_constant = not self.is_differentiating
+        return self.order.primal_mode(variant, is_constant=is_constant, validates=validates)
 
     def launch_reverse(self, launch: Launch) -> None:
         """Launch the reverse of a kernel, which is a kernel as any other: it reads and writes

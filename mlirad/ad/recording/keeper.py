@@ -23,6 +23,7 @@ class Keeper(ABC):
     has nothing to do."""
 
     repeats_launches: bool  # instead of keeping what they overwrite
+    follows_launches = True  # with `launch` and `add`
 
     @abstractmethod
     def versions(self) -> Versions:
@@ -79,7 +80,7 @@ class KeepAll(Keeper):
     """Copies all that reverses read and something overwrites: entries and their versions say
     all."""
 
-    repeats_launches = False
+    repeats_launches = follows_launches = False
 
     def __init__(self, program: Program, rules: str, order: Order, arrays: ArrayTable) -> None:
         self.program, self.rules, self.order = program, rules, order

@@ -33,6 +33,7 @@ from mlirad.runtime.memory.memory import Elements, Index
 class Order(ABC):
     """The order of the derivatives that a tape is for. What is not overridden has nothing to do."""
 
+    follows_launches = True  # with `prepare_launches` and `before_run`
     repeats_steps: bool  # whether checkpointed loops run steps again; else they are any loop
     uses_gradients: bool  # whether programs may use gradients, which have adjoints then
     tangents_beside: int  # how many arrays `beside` gives at most
@@ -98,6 +99,7 @@ class FirstOrder(Order, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
 
     anomaly: bool = False
 
+    follows_launches = False
     repeats_steps = uses_gradients = True
     tangents_beside = 0
     copied = (ADJOINT,)

@@ -122,6 +122,7 @@ class Versions:
         self.left: dict[Key, dict[str, Region]] = {}
         # of arrays that are needed: as long as they are kept, their addresses mean these
         self.elements: dict[Key, Elements] = {}
+        self.state = 0  # grows with every change of what is needed
         # of kernels whose launches need what they needed before, all of which is noted
         self._noted: dict[Variant, Footprints] = {}
 
@@ -181,6 +182,7 @@ class Versions:
         """Earlier reverses find in a box what they need again, whatever is written there from now
         on."""
         self._noted.clear()
+        self.state += 1
         for regions in (self.needed.get(key, {}), self.left.get(key, {})):
             for region in regions.values():
                 region.drop(box)
@@ -189,6 +191,7 @@ class Versions:
         """Note what the reverse of a launch with footprints will read."""
         if self._noted.get(launch.variant) is footprints:
             return
+        self.state += 1
         if footprints.needs_the_same:
             self._noted[launch.variant] = footprints
         for footprint in footprints.needed:
@@ -203,6 +206,12 @@ class Versions:
                 places[footprint.place] = Region([box])
             else:
                 region.add(box)
+
+    def change_nothing(self, launch: Launch, footprints: Footprints) -> bool:
+        """Return whether launches like this one, the last, need and save nothing more, as long as
+        `state` stays as it is."""
+        is_noted = self._noted.get(launch.variant) is footprints
+        return is_noted and not footprints.redone and not self._may_be_needed(footprints, launch)
 
     def before_write(
         self, key: Key, elements: Elements, box: Box, place: str, *, by_call: bool = False
@@ -255,6 +264,7 @@ class Versions:
         """Note that what was done at a place may have a reverse that reads a box of an array;
         `is_kept` from calls of functions with a gradient of their own too."""
         self.elements[key] = elements
+        self.state += 1
         regions = self.needed if is_kept else self.left
         regions.setdefault(key, {}).setdefault(place, Region()).add(box)
 
