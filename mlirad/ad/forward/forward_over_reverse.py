@@ -33,7 +33,7 @@ from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
 from mlirad.runtime.kernels.variant import Variant
-from mlirad.runtime.memory.memory import Elements, Index
+from mlirad.runtime.memory.memory import Elements, Index, clear_later
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -173,7 +173,7 @@ class ForwardOverReverse(Order):
         sparse = sparse_memory(target, index)
         for elements in tangents:
             if index is None and sparse is None and not isinstance(target, Ndarray):
-                elements.clear(self.program.backlog)
+                clear_later(elements, self.program.backlog)
             else:
                 clear_written([elements], box_of(elements, index), sparse)
         return beside

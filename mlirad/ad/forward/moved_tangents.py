@@ -13,6 +13,7 @@ from mlirad.lang.arguments.overlaps import extent
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import DerivativeKind
+from mlirad.runtime.memory.memory import clear_later
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +50,7 @@ class MovedTangents:
         shape = (*field.shape, *field.element_shape)  # that of elements, but for nested blocks
         room = self._memory.room_to_move(elements.dtype, shape)
         if room is not None and self._move(tangents, room):
-            elements.clear(self._program.backlog)
+            clear_later(elements, self._program.backlog)
             self._results[tangents.symbol] = tangents, room
 
     def result(self, field: Field, kind: DerivativeKind) -> Array:

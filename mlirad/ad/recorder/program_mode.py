@@ -56,7 +56,7 @@ class ProgramMode(RecordingMode):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self._known: dict[Variant, KnownLaunch] = {}
+        self._known_launches: dict[Variant, KnownLaunch] = {}
 
     def cut(self) -> RecordingMode:
         return CutMode(self.ledger)
@@ -79,10 +79,10 @@ class ProgramMode(RecordingMode):
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         ledger, variant = self.ledger, launch.variant
-        known = self._known.get(variant)
-        if known is not None and known.holds(ledger):
-            results = known.code.launch(launch.values)
-            ledger.entries.append(RecordedLaunch(launch, [], known.derivative))
+        recipe = self._known_launches.get(variant)
+        if recipe is not None and recipe.holds(ledger):
+            results = recipe.code.launch(launch.values)
+            ledger.entries.append(RecordedLaunch(launch, [], recipe.derivative))
             if self.program.threads.views:
                 warn_of_views(ledger, launch)
             return results
@@ -108,9 +108,9 @@ class ProgramMode(RecordingMode):
 
     def _note_known(self, variant: Variant) -> None:
         """Note a launch after which nothing else is needed than before."""
-        known = known_launch(self.ledger, variant.codes.code(self._primal_mode(variant)))
-        if known is not None:
-            self._known[variant] = known
+        recipe = known_launch(self.ledger, variant.codes.code(self._primal_mode(variant)))
+        if recipe is not None:
+            self._known_launches[variant] = recipe
 
     def record(self, launch: Launch) -> Any:
         """Launch a part of a kernel, keeping what it overwrites of what reverses read."""

@@ -79,13 +79,10 @@ class FieldAccess(AsArray, Leaf):
     def note_write(self, index: Index | None = None) -> None:
         """Count a write and notify the recorder; an element that is written to becomes active."""
         super().note_write(index)
+        if self.is_gradient and self.program.threads.recorder is None:  # else it notes that itself
+            self.program.derivatives.given.add(self.symbol)
         if index is not None:
             self.activate(index)
-
-    def note_unrecorded_write(self) -> None:
-        """Note that a gradient has values."""
-        if self.is_gradient:
-            self.program.derivatives.given.add(self.symbol)
 
     def activate(self, index: Index) -> None:
         """Make the cells active that an element in memory lies in; a slice, which is of all

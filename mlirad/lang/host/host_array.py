@@ -117,13 +117,8 @@ class HostArray(OfElements):
         if not self.is_derivative:
             self.count_write()
         recorder = self.program.threads.recorder
-        if recorder is None:
-            self.note_unrecorded_write()
-        elif self.is_followed:
+        if recorder is not None and self.is_followed:
             recorder.host_write(self, index)
-
-    def note_unrecorded_write(self) -> None:
-        """Note a write that nothing records."""
 
     def count_write(self) -> None:
         """Record the time of a write from Python."""

@@ -21,6 +21,7 @@ from mlirad.runtime.memory.memory import (
     Nesting,
     SparseElements,
     Values,
+    clear_later,
 )
 from mlirad.runtime.memory.nesting import activate, activate_as, active
 from mlirad.runtime.memory.values import part
@@ -166,7 +167,7 @@ class FieldMemory:
     def clear(self, backlog: Backlog) -> None:
         """Set all elements of a derivative to 0: now, or when they are used."""
         if self.nesting is None:
-            self.elements.clear(backlog)
+            clear_later(self.elements, backlog)
         else:
             self.fill(0)
 

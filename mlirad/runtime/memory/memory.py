@@ -173,11 +173,6 @@ class Elements(ABC):
         """Set elements to one number; in a box perhaps only those `where` a mask of its shape
         is true."""
 
-    def clear(self, backlog: Backlog) -> None:
-        """Set all elements to 0: now, or, many of them, when they are used."""
-        if self.deferred is None or not self.deferred.clear(backlog):
-            self.fill(0)
-
     def put_back(self, copies: Sequence[tuple[Box, Kept]], backlog: Backlog) -> None:
         """Hold again what copies of boxes hold, of several that have an element the first: now, or
         when elements are used."""
@@ -250,6 +245,12 @@ class Elements(ABC):
     @abstractmethod
     def overlaps(self, other: Elements) -> bool:
         """Return whether others share some of these elements."""
+
+
+def clear_later(elements: Elements, backlog: Backlog) -> None:
+    """Set all elements to 0: now, or, many of them, when they are used."""
+    if elements.deferred is None or not elements.deferred.clear(backlog):
+        elements.fill(0)
 
 
 class SparseElements(Elements):

@@ -38,6 +38,8 @@ class World:
     def __init__(self) -> None:
         self.x, self.y, self.z = x, y, z = [variable(N, seed=k) for k in range(3)]
         self.hidden = hidden = ti.field(ti.f64, shape=N)  # which tapes give a gradient
+        self.late = late = ti.field(ti.f64, shape=N)  # likewise, while its kernel is known
+        self.free = ti.field(ti.f64, shape=N)
         self.rows = rows = variable(8, N)
         self.a, self.plain = array(N), np.linspace(0.5, 1.0, N)
         self.loss, self.other = loss, other = scalar(), scalar()
@@ -84,6 +86,11 @@ class World:
                 loss[None] += hidden[i] ** 2
 
         @ti.kernel
+        def use_late():
+            for i in range(N):
+                loss[None] += 2.0 * late[i]
+
+        @ti.kernel
         def on(a: ti.types.ndarray(dtype=ti.f64, ndim=1)):
             for i in range(N):
                 loss[None] += a[i] * a[i] * x[i]
@@ -106,11 +113,12 @@ class World:
             advance,
         )
         self.step, self.on, self.change, self.energy = step, on, change, energy
-        self.pass_on, self.use_hidden = pass_on, use_hidden
+        self.pass_on, self.use_hidden, self.use_late = pass_on, use_hidden, use_late
 
     def launches(self) -> list[Callable[[], object]]:
         """Return what is repeated before and after each change."""
         return [
+            self.use_late,
             self.gather,
             lambda: self.scale(0.5),
             lambda: (self.store(), self.use()),
@@ -212,6 +220,8 @@ CHANGES: dict[str, Callable[[World], object]] = {
     "from_numpy": lambda w: w.x.from_numpy(np.linspace(0.1, 1.0, N)),
     "copy_from": lambda w: w.y.copy_from(w.x),
     "copy_from of what is stored": lambda w: w.x.copy_from(w.z),
+    "copy_from to what has no gradient": lambda w: w.late.copy_from(w.x),
+    "copy_from of a gradient": lambda w: w.free.copy_from(w.x.grad),
     "a kernel in place": lambda w: w.advance(),
     "a kernel that stores": lambda w: w.store(),
     "another argument": lambda w: w.scale(0.25),
