@@ -246,11 +246,14 @@ def sharing_graphs() -> Iterator[None]:
 def keeping_graphs(only_marks: bool) -> Iterator[None]:
     """Keep the shared graphs during a pass, or drop those of before and of the pass itself, which
     changes ops."""
-    graphs = _GRAPHS.get() or {}
-    if not only_marks:
-        graphs.clear()
-    yield
-    if not only_marks:
+    graphs = _GRAPHS.get()
+    if only_marks or graphs is None:
+        yield
+        return
+    graphs.clear()
+    try:
+        yield
+    finally:
         graphs.clear()
 
 

@@ -136,7 +136,8 @@ class _Compiler:
     def _compile_ours(self, anchor: str, step: Step) -> Action:
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
-        needs_module, marks = runs_on_modules_only(function), only_marks(step.name)
+        needs_module = runs_on_modules_only(function)
+        marks = only_marks(step.name) and not self.one_by_one  # or a watcher may change ops
         if needs_module and anchor not in (MODULE, ANY):
             raise PipelineError(f"'{step.name}' runs on '{MODULE}', not on '{anchor}'")
 
