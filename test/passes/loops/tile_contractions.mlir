@@ -419,3 +419,31 @@ func.func @guarded(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8xf32> {l
   }
   return
 }
+
+// Fewer columns than lanes of a factor that lies across: the lanes without a column are 0 in the copy.
+// CHECK-LABEL: func.func @across_few_columns(
+// CHECK: %[[COPY:.*]] = memref.alloc() {alignment = 64 : i64} : memref<12x4xf32>
+// CHECK: scf.for %[[K:.*]] = %c0 to %c12 step %c1 {
+// CHECK-NEXT: vector.store %cst{{.*}}, %[[COPY]][%[[K]], %c0] : memref<12x4xf32>, vector<4xf32>
+// CHECK: memref.load %arg1
+// CHECK: math.fma
+func.func @across_few_columns(%a: memref<100x12xf32> {llvm.noalias}, %b: memref<3x12xf32> {llvm.noalias}, %c: memref<100x3xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c12 = arith.constant 12 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c100 step %c1 {
+    scf.for %j = %c0 to %c3 step %c1 {
+      scf.for %k = %c0 to %c12 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<100x12xf32>
+        %y = memref.load %b[%j, %k] : memref<3x12xf32>
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %o = memref.load %c[%i, %j] : memref<100x3xf32>
+        %s = arith.addf %o, %p {field.derivative} : f32
+        memref.store %s, %c[%i, %j] : memref<100x3xf32>
+      }
+    }
+  }
+  return
+}

@@ -23,17 +23,30 @@ class Across:
         self.vector = v.vector_of(plan.lanes, plan.nest.element_type)
 
     def copy(self, point: Point, masks: Sequence[ir.Value | None], trips: Part) -> None:
-        """Fill the copy, but for columns that are masked off."""
+        """Fill the copy: with 0 in columns that are masked off, because tiles multiply these too,
+        and what memory holds by chance may be NaN, or so small that products take 100 times as
+        long."""
         first = point[self.plan.column.value]
         is_square = self.term.right.is_next_to_next(self.plan.inner.value)
         squares = sum(mask is None for mask in masks) * is_square
         for k in range(squares):
             self._squares(point, k * self.lanes, trips)
+        for k, mask in enumerate(masks):
+            if mask is not None:
+                self._clear(k * self.lanes, trips)
         if squares < len(masks):
             begin = b.add(first, b.index(squares * self.lanes))
             end = b.add(first, b.index(len(masks) * self.lanes))
             last = b.minsi(end, self.plan.column.upper)
             self._numbers(point, Part(begin, last, 1, True), trips, trips.lower)
+
+    def _clear(self, start: int, trips: Part) -> None:
+        zero = v.spread(b.number(0.0, self.plan.nest.element_type), self.vector)
+
+        def clear(trip: ir.Value) -> None:
+            v.store_lanes(zero, self.memory, [b.sub(trip, trips.lower), b.index(start)])
+
+        for_each_step(trips, clear)
 
     def _squares(self, point: Point, start: int, trips: Part) -> None:
         """Copy as many columns as there are lanes."""
