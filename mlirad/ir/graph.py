@@ -223,7 +223,8 @@ _GRAPHS: ContextVar[dict[ir.Operation, Graph] | None] = ContextVar("graphs", def
 
 
 def graph_of(function: ir.Operation) -> Graph:
-    """Return the graph of a function, which passes that only set marks share."""
+    """Return the graph of a function, as it was when the running pass began: passes that only set
+    marks, and the one behind them, share it."""
     graphs = _GRAPHS.get()
     if graphs is None:
         return Graph(function)
@@ -242,18 +243,10 @@ def sharing_graphs() -> Iterator[None]:
         _GRAPHS.reset(token)
 
 
-@contextmanager
-def keeping_graphs(only_marks: bool) -> Iterator[None]:
-    """Keep the shared graphs during a pass, or drop those of before and of the pass itself, which
-    changes ops."""
+def forget_graphs() -> None:
+    """Drop the shared graphs, because ops change."""
     graphs = _GRAPHS.get()
-    if only_marks or graphs is None:
-        yield
-        return
-    graphs.clear()
-    try:
-        yield
-    finally:
+    if graphs is not None:
         graphs.clear()
 
 

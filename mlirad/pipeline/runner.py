@@ -12,7 +12,7 @@ import msgspec
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError, TaichiCompilationError
-from mlirad.ir.graph import keeping_graphs, sharing_graphs, verify_graphs
+from mlirad.ir.graph import forget_graphs, sharing_graphs, verify_graphs
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.loop_names import name_loop
@@ -149,10 +149,11 @@ class _Compiler:
                 )
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
-            with keeping_graphs(marks):
-                requests = function(op, **options)
-                if requests is not None:
-                    self._serve_all(requests)
+            requests = function(op, **options)
+            if requests is not None:
+                self._serve_all(requests)
+            if not marks:
+                forget_graphs()
             if self.verify_ours:
                 op.verify()
                 verify_graphs()
@@ -194,8 +195,8 @@ class _Compiler:
 
         def work(op: ir.Operation) -> None:
             manager.enable_verifier(self.verify)
-            with keeping_graphs(False):
-                manager.run(op)
+            forget_graphs()
+            manager.run(op)
 
         return self._watch(text, work)
 

@@ -23,7 +23,6 @@ from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
-ONLY_MARKS = True
 
 
 def mark_footprints(module: ir.Operation) -> None:

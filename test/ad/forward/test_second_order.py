@@ -12,8 +12,8 @@ from scipy.optimize import rosen_der, rosen_hess
 
 import mlirad as ti
 from mlirad.ad.forward.overwritten import OverwrittenFields
+from mlirad.ad.recorder.program_mode import ProgramMode
 from mlirad.lang.kernels.launch import Launch
-from mlirad.pipeline.mode import Mode
 
 
 @pytest.fixture(autouse=True, params=[1, 2], ids=["one_thread", "two_threads"])
@@ -378,13 +378,13 @@ def test_tangents_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         square()
 
     modes: list[str] = []
-    run = Launch.run
+    run = ProgramMode.run
 
-    def note_mode(self: Launch, mode: Mode) -> Any:
-        modes.append(f"{self.variant.kernel.name} {mode}")
-        return run(self, mode)
+    def note_mode(self: ProgramMode, launch: Launch) -> Any:
+        modes.append(f"{launch.variant.kernel.name} {self._primal_mode(launch.variant)}")
+        return run(self, launch)
 
-    monkeypatch.setattr(Launch, "run", note_mode)
+    monkeypatch.setattr(ProgramMode, "run", note_mode)
     at = x.to_numpy()
     gradient, total = 3 * at**2 * weights, (at**3 * weights).sum()
     alone = 6 * at * weights * v
