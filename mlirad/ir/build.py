@@ -109,6 +109,18 @@ def compare_floats(kind: int, a: ir.Value, b: ir.Value, **attributes: ir.Attribu
     return _compare(Arith.CMPF, kind, a, b, **attributes)
 
 
+def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
+    """Return whether one of some floats is a NaN; of vectors, for each lane."""
+    bit, tests = integer_type(1), list[ir.Value]()
+    alike: dict[ir.Type, list[ir.Value]] = {}
+    for value in values:
+        alike.setdefault(value.type, []).append(value)
+    for group in alike.values():
+        for left, right in zip(group[::2], [*group[1::2], group[-1]]):
+            tests.append(compare_floats(UNO, left, right))
+    return reduce(ori, tests) if tests else number(0, bit)
+
+
 def _compare(
     name: str, kind: int, a: ir.Value, b: ir.Value, **attributes: ir.Attribute
 ) -> ir.Value:

@@ -172,12 +172,11 @@ def _is_together(candidate: Plan) -> bool:
     """Return whether a tile takes several terms: by one panel of copies that are 0 where a term is
     outside of its limits, which do not depend on the rows."""
     nest, column = candidate.nest, candidate.column.value
-    same = not nest.is_guarded and {
-        index for kind in _KINDS for index in nest.moving(**kind)
-    } == set(nest.indices)
+    same = {index for kind in _KINDS for index in nest.moving(**kind)} == set(nest.indices)
     return (
         candidate.is_packed
         and not candidate.is_apart
+        and not nest.is_guarded
         and same
         and all(term.right.is_near_to_next(column) for term in nest.terms)
         and all(
@@ -236,9 +235,9 @@ def _columns_apart(nest: Contraction, lanes: int, registers: int) -> Iterator[Pl
     rows = nest.moving(output=True, left=True, right=False)
     sums = nest.moving(output=False, left=True, right=True)
     points = prod(index.extent or _WHOLE + 1 for index in sums)
-    if not (rows and sums and points <= _WHOLE) or len(nest.terms) > 1 or nest.terms[0].limits:
+    if not (rows and sums and points <= _WHOLE) or len(nest.terms) > 1:
         return
-    if nest.is_guarded:
+    if nest.terms[0].limits or nest.is_guarded:
         return
     row, inner = _longest(rows), _longest(sums)
     if any(index not in (*rows, *sums) and index.extent is None for index in nest.indices):

@@ -64,31 +64,28 @@ def _refuse(name: str, array: Any, value: object) -> NoReturn:
     refuse_replacement(array.description, name)
 
 
-def refuse_late_gradient(description: str, name: str) -> NoReturn:
-    """Raise AttributeError for an assignment to `needs_grad`, which is an option of the
-    declaration."""
+def _refuse_late_gradient(array: Memory, name: str) -> NoReturn:
     raise AttributeError(
-        f"x.{name} = ...: whether {description} has a gradient is decided where it is declared: "
-        "declare it with needs_grad=True",
+        f"x.{name} = ...: whether {array.description} has a gradient is decided where it is "
+        "declared: declare it with needs_grad=True",
         name=name,
     )
 
 
-class _OptionOfDeclaration:
+def _refuse_values(array: Memory, name: str) -> NoReturn:
+    index = "i" if array.shape else "None"
+    raise AttributeError(
+        f"x.{name} = y: {array.description} has no attribute '{name}': x[{index}] = v sets an "
+        "element, x.fill(v) sets all, and x.from_numpy(a) copies an array",
+        name=name,
+    )
+
+
+class _Missing:
     """An attribute that arrays do not have, and that a program must not set."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, array: Memory | None, kind: type) -> NoReturn:
-        raise AttributeError(self.name)  # and `__getattr__` says what to write instead
-
-    def __set__(self, array: Memory, value: object) -> NoReturn:
-        refuse_late_gradient(array.description, self.name)
-
-
-class _Elements:
-    """A name that a program assigns numbers to, though arrays do not have it."""
+    def __init__(self, refuse: Callable[[Memory, str], NoReturn]) -> None:
+        self.refuse = refuse
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -97,22 +94,19 @@ class _Elements:
         raise AttributeError(self.name)  # and `__getattr__` says what to write instead
 
     def __set__(self, array: Memory, value: object) -> NoReturn:
-        index = "i" if array.shape else "None"
-        raise AttributeError(
-            f"x.{self.name} = y: {array.description} has no attribute '{self.name}': "
-            f"x[{index}] = v sets an element, x.fill(v) sets all, and x.from_numpy(a) copies an "
-            "array",
-            name=self.name,
-        )
+        self.refuse(array, self.name)
 
 
 class Memory(HostArray):
     """A field or an ndarray, which is neither a number nor a sequence."""
 
     shape: Any  # a property of fields and of ndarrays
-    needs_grad, requires_grad = _OptionOfDeclaration(), _OptionOfDeclaration()
-    data, val, value, values = _Elements(), _Elements(), _Elements(), _Elements()
-    x, y, z, w = _Elements(), _Elements(), _Elements(), _Elements()
+    needs_grad = _Missing(_refuse_late_gradient)
+    requires_grad = _Missing(_refuse_late_gradient)
+    data, val = _Missing(_refuse_values), _Missing(_refuse_values)
+    value, values = _Missing(_refuse_values), _Missing(_refuse_values)
+    x, y = _Missing(_refuse_values), _Missing(_refuse_values)
+    z, w = _Missing(_refuse_values), _Missing(_refuse_values)
 
     def __format__(self, spec: str) -> str:
         if spec:

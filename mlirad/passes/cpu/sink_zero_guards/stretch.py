@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from mlirad.analysis.guard_segments import ALLOCATIONS, Segment, is_pure, segments, touched_memory
 from mlirad.analysis.lanes.cost import Scalar, is_function
@@ -75,7 +74,7 @@ class _Stretch:
             op.move_before(self.end)
         first = self.segment.back[0] if self.segment.back else self.end
         with before(first):
-            branch = b.if_else(is_nan_anywhere(looked_at), function.results)
+            branch = b.if_else(b.is_nan_anywhere(looked_at), function.results)
             branch.op.attributes[RARE] = ir.UnitAttr.get()
             with ir.InsertionPoint(branch.then):
                 b.yield_(list(function.call().results))
@@ -133,15 +132,3 @@ class _Stretch:
                 live_ops.append(op)
         self.segment.front[:] = reversed(live_ops)
         return replaced_results
-
-
-def is_nan_anywhere(values: Sequence[ir.Value]) -> ir.Value:
-    """Return whether one of some numbers is a NaN."""
-    bit, tests = b.integer_type(1), list[ir.Value]()
-    alike: dict[ir.Type, list[ir.Value]] = {}
-    for value in values:
-        alike.setdefault(value.type, []).append(value)
-    for group in alike.values():
-        for left, right in zip(group[::2], [*group[1::2], group[-1]]):
-            tests.append(b.compare_floats(b.UNO, left, right))
-    return reduce(b.ori, tests) if tests else b.number(0, bit)

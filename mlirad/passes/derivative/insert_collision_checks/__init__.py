@@ -23,7 +23,7 @@ from mlirad.analysis.races.slice import Slice
 from mlirad.bindings import ir
 from mlirad.dialect.field import ClockOp, acts, array_of, split_access
 from mlirad.ir import build as b
-from mlirad.ir.graph import Graph, Node, graph_of
+from mlirad.ir.graph import Graph, Node
 from mlirad.ir.reports.remarks import shown_array
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.walk import (
@@ -54,8 +54,8 @@ def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> 
 
 
 def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> None:
-    graph = graph_of(function)
     unsettled = find_open(module, function, tangents=tangents)
+    graph = unsettled.collisions.graph
     pairs = [*unsettled.pairs]
     for pair in pairs:
         _check_size(pair)

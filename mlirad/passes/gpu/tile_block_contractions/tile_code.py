@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from mlirad.analysis.contractions.thread_products import ThreadProducts
@@ -136,7 +136,7 @@ class TileCode:
             self._finish(point, rows, columns, totals, share)
             return
         # 0 times an infinite number, where the loop multiplies nothing
-        branch = b.if_else(_is_any_nan(totals), [])
+        branch = b.if_else(b.is_nan_anywhere(totals), [])
         with at_end(branch.then, self.loop.location):
             self._run(point, rows, columns)
             b.yield_()
@@ -249,10 +249,6 @@ def where(condition: ir.Value, run: Callable[[], None]) -> None:
     with at_end(branch.then, ir.Location.current):
         run()
         b.yield_()
-
-
-def _is_any_nan(values: Sequence[ir.Value]) -> ir.Value:
-    return reduce(b.ori, [b.compare_floats(b.UNO, value, value) for value in values])
 
 
 def _vectors(number: ir.Value, size: int, count: int) -> list[ir.Value]:

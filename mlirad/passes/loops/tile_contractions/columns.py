@@ -4,7 +4,7 @@ spread over them. Every element of the output is added to in the order of the lo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import NamedTuple
 
 from mlirad.analysis.contractions.contraction import Index, Term
@@ -263,7 +263,7 @@ class Rows:
         if not self.plan.multiplies_more or self.is_exact:
             store()
             return
-        branch = b.if_else(_has_nan(totals), [])
+        branch = b.if_else(v.any_lane(b.is_nan_anywhere(totals)), [])
         with ir.InsertionPoint(branch.then):
             exact = Rows(self.code, self.sums, self.panel, is_exact=True)
             lines = Part(first, b.add(first, b.index(rows)), 1, True)
@@ -365,13 +365,6 @@ def _unless_zero(
             zero = v.spread(b.number(0.0, ir.VectorType(factor.type).element_type), factor.type)
             result = b.select(b.compare_floats(b.OEQ, factor, zero), total, result)
     return result
-
-
-def _has_nan(totals: Sequence[ir.Value]) -> ir.Value:
-    """Return whether an element of some vectors of the same type is a NaN."""
-    pairs = zip(totals[::2], [*totals[1::2], totals[-1]])
-    tests = [b.compare_floats(b.UNO, left, right) for left, right in pairs]
-    return v.any_lane(reduce(b.ori, tests))
 
 
 def all_of(index: Index) -> Part:
