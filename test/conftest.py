@@ -164,6 +164,13 @@ def verification(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def new_program() -> None:
+    """Start each test with a program of default options: what an earlier one left depends on how
+    tests are shared among processes."""
+    ti.init()
+
+
 @pytest.fixture(params=[1, 2], ids=["one_thread", "two_threads"])
 def f64(request: pytest.FixtureRequest) -> Iterator[int]:
     """A program in double precision: on one thread, compiled fast; and on two, never verified,
