@@ -299,3 +299,33 @@ def test_a_module_that_is_imported_again(tmp_path: Path) -> None:
         ti.TaichiSyntaxError, match=r"'run', which began in line 9 of .*has been edited"
     ):
         before(3.0)
+
+
+ASSERTING = """import os, pathlib
+import mlirad as ti
+
+def test_limit():
+    ti.init(log_level=ti.ERROR)
+
+    @ti.kernel
+    def run(n: int) -> int:
+        assert n < 9, "too many"
+        return 2 * n
+
+    file = pathlib.Path(__file__)
+    file.write_text(file.read_text().replace(OLD, NEW))
+    os.utime(file)
+    assert run(4) == 8
+"""
+
+
+@pytest.mark.parametrize("new", ["< 9", "< 7"])
+def test_assertions_that_pytest_rewrote(new: str, tmp_path: Path) -> None:
+    """In a file that is newer than the process; an edit of them is refused."""
+    (tmp_path / "test_it.py").write_text(
+        ASSERTING.replace("OLD", '"< " "9"').replace("NEW", repr(new))
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ("1 passed" in run.stdout) == (new == "< 9"), run.stdout
+    assert ("has been edited" in run.stdout) == (new == "< 7")

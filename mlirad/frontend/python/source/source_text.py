@@ -24,6 +24,7 @@ from typing import Any
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.source.whole_statements import definition, indent
 
+_PYTEST = "@pytest_ar"  # a name in assertions that pytest rewrote
 _FUTURE = 0x1FF0000  # flags of `from __future__ import ...`
 PARSER = threading.RLock()  # Python 3.11 can fail if two threads make syntax trees at once
 
@@ -91,10 +92,22 @@ def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequenc
 def _places_in(text: str, code: CodeType, key: CodeType) -> list[int]:
     """The lines of a text at which a function of some code, without its places, begins."""
     try:
-        module = compile(text, "<string>", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+        tree = _with_assertions_of(code, text)
+        module = compile(tree, "<string>", "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError):
         return []
     return [*_lines_of(module, key)]
+
+
+def _with_assertions_of(code: CodeType, text: str) -> ast.Module | str:
+    """A text as Python compiled it: pytest rewrites the assertions of the files that it imports."""
+    if _PYTEST not in code.co_names:
+        return text
+    from _pytest.assertion.rewrite import rewrite_asserts  # there is no public name for it
+
+    module = parsed(text)
+    rewrite_asserts(module, text.encode())
+    return module
 
 
 def _lines_of(code: CodeType, key: CodeType) -> Iterator[int]:

@@ -24,10 +24,10 @@ def insert_private_copies(module: ir.Operation, *, threads: Threads = 1) -> None
         return
     for function in functions(module):
         for loop in [op for op in operations(function) if is_parallel(op)]:
-            _privatise(loop, threads)
+            _privatise(module, loop, threads)
 
 
-def _privatise(loop: ir.Operation, threads: int) -> None:
+def _privatise(module: ir.Operation, loop: ir.Operation, threads: int) -> None:
     groups: dict[Array, list[ir.Operation]] = {}
     for op, root, _ in accesses(loop):
         groups.setdefault(root, []).append(op)
@@ -38,7 +38,7 @@ def _privatise(loop: ir.Operation, threads: int) -> None:
                 copy_array,  # for few programs
             )
 
-            copy_array(loop, shared, threads)
+            copy_array(module, loop, shared, threads)
 
 
 def _is_sum(op: ir.Operation) -> bool:

@@ -13,16 +13,23 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AtomicKind, array_of, array_type, element_type, split_access
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_as, update_marks
+from mlirad.ir.memory.large_arrays import bytes_of
+from mlirad.ir.memory.launch_memory import scratch
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import before, behind, enclosing, is_defined_in, owner_operation
 
-LARGEST = 1 << 24  # bytes of all copies of one array
-LARGEST_OF_MANY, _MANY = 1 << 28, 64  # where each element is updated so often and more
+LARGEST = 1 << 28  # bytes of all copies of one array
+# bytes of copies that stay for the next launch, which finds zeros: a new page of the heap takes as
+# long as hundreds of its updates
+LASTING = 1 << 20
 
 
-def copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> None:
-    """Let the updates of an array be of a copy, where that is cheaper than atomics."""
+def copy_array(
+    module: ir.Operation, loop: ir.Operation, group: list[ir.Operation], threads: int
+) -> None:
+    """Let the updates of an array be of a copy per thread, if that is cheaper than atomics: if
+    there are at least as many updates as elements of copies to clear and to add."""
     array = split_access(group[0])[0]
     extents = array_of(array.type)[1]
     forms = [[linear_form(i) for i in split_access(op)[1]] for op in group]
@@ -30,16 +37,14 @@ def copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> N
         axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])
     ]
     size = prod(extents[axis] for axis in moving)
-    updates = _updates(loop, group)
-    most = max(LARGEST, min(LARGEST_OF_MANY, LARGEST * updates // (_MANY * max(1, size))))
-    if not moving or size * threads * 8 > most or updates < 2 * size:
+    type_ = array_type(element_type(array.type), [threads, *(extents[axis] for axis in moving)])
+    if not moving or bytes_of(type_) > LARGEST or _updates(loop, group) < threads * size:
         return
-    type_ = element_type(array.type)
     fixed = {
         axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving
     }
     with before(loop):
-        copies = field.alloca(array_type(type_, [threads, *(extents[a] for a in moving)]))
+        copies = _copies(module, type_)
         array, fixed = (
             _outside(array, loop),
             {axis: _outside(value, loop) for axis, value in fixed.items()},
@@ -55,6 +60,13 @@ def copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> N
         op.erase()
     with behind(loop):
         total.add(copies, threads)
+
+
+def _copies(module: ir.Operation, type_: ir.Type) -> ir.Value:
+    """Zeros, gotten at the insertion point."""
+    if bytes_of(type_) < LASTING:
+        return field.alloca(type_)
+    return scratch(module, element_type(type_), array_of(type_)[1])
 
 
 def _plain(marks: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
@@ -115,9 +127,12 @@ class _Total(msgspec.Struct, frozen=True):
         loop = b.parallel_loop([zero] * rank, ends, [step] * rank, axis)
         with ir.InsertionPoint(loop.body):
             place = dict(zip(self.moving, loop.indices))
-            value = self._sum(
-                [field.load(copies, [b.index(k), *place.values()]) for k in range(threads)]
-            )
+            places = [[b.index(k), *place.values()] for k in range(threads)]
+            value = self._sum([field.load(copies, at) for at in places])
+            if bytes_of(copies.type) >= LASTING:
+                clear = b.number(0, value.type)
+                for at in places:
+                    field.store(clear, copies, at)
             axes = range(rank + len(self.fixed))
             indices = [place[a] if a in place else self.fixed[a] for a in axes]
             field.atomic(value, self.array, indices, marks=_plain(self.marks))

@@ -115,7 +115,7 @@ class _Split:
         if not shared or any(reduction.is_exact for reduction in self.reductions):
             return
         updates = _block_cost(self.body, lambda op: op in shared)
-        if is_faster_alone(_block_cost(self.body), updates, self.threads):
+        if is_faster_alone(self.loop, _block_cost(self.body), updates, self.threads):
             self.threads = 1
             for op in shared:
                 op.attributes[PLAIN_MARK] = ir.UnitAttr.get()

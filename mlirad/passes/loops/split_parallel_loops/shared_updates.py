@@ -5,9 +5,12 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic
 from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
+from mlirad.ir.structured import is_while
 from mlirad.ir.walk import operations
 
-_ATOMIC, _PLAIN = 25, 3  # operations that an update takes about as long as
+# operations that an update takes about as long as: scalar ones, and those of vectors, which take
+# less time each
+_ATOMIC, _ATOMIC_AMONG_VECTORS, _PLAIN = 25, 100, 3
 
 
 def shared_updates(loop: ir.Operation) -> list[ir.Operation]:
@@ -19,8 +22,9 @@ def shared_updates(loop: ir.Operation) -> list[ir.Operation]:
     ]
 
 
-def is_faster_alone(operations_of_all: int, updates: int, threads: int) -> bool:
+def is_faster_alone(loop: ir.Operation, operations_of_all: int, updates: int, threads: int) -> bool:
     """Return whether one thread, whose updates are plain, needs no longer than all of them with
     atomics, for so many operations, of which some are such updates."""
     other_operations = operations_of_all - updates
-    return other_operations + _PLAIN * updates <= (other_operations + _ATOMIC * updates) / threads
+    atomic = _ATOMIC if any(map(is_while, operations(loop))) else _ATOMIC_AMONG_VECTORS
+    return other_operations + _PLAIN * updates <= (other_operations + atomic * updates) / threads
