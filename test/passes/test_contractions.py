@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.passes.loops.split_contractions import bands, nest
 from mlirad.runtime.cpu.processor import vector_bytes
 from mlirad.runtime.program import program
 
@@ -380,3 +381,68 @@ def test_infinite_weights_do_not_meet_what_lies_outside(threads: int):
             expected[:, :, i, j] += window @ weights[:, :, u, v].astype(float).T
     assert np.isinf(expected).any() and not np.isnan(expected).all()
     np.testing.assert_allclose(o.to_numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.cpu_code("bands of rows are for the CPU's caches")
+@pytest.mark.parametrize("rows", [1, 4, 7])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["fields", "arrays", "f64"])
+def test_bands_of_rows(kind: str, threads: int, rows: int, monkeypatch: pytest.MonkeyPatch):
+    """The gradients of a convolution, band by band; the last one is shorter."""
+    high, wide, inputs, outputs = 16, 20, 8, 16
+    dtype = ti.f64 if kind == "f64" else ti.f32
+    ti.init(arch=ti.cpu, cpu_max_num_threads=threads, default_fp=dtype)
+    in_row = 2 * wide * inputs + (wide - 2) * outputs
+    width = 8 if kind == "f64" else 4
+    monkeypatch.setattr(bands, "_BAND", width * (rows * in_row + in_row // 2))
+    found = []
+    count = bands.rows_of_band
+    monkeypatch.setattr(
+        nest, "rows_of_band", lambda *given: found.append(count(*given)) or found[-1]
+    )
+    make = ti.ndarray if kind == "arrays" else ti.field
+    shapes = (high, wide, inputs), (3, 3, inputs, outputs), (high - 2, wide - 2, outputs)
+    image, weights, result = (make(dtype, shape, needs_grad=True) for shape in shapes)
+
+    if kind == "arrays":
+
+        @ti.kernel
+        def convolve(
+            x: ti.types.ndarray(dtype, 3),
+            w: ti.types.ndarray(dtype, 4),
+            o: ti.types.ndarray(dtype, 3),
+        ):
+            for i, j, f in ti.ndrange(high - 2, wide - 2, outputs):
+                total = 0.0
+                for a in range(3):
+                    for b in range(3):
+                        for c in range(inputs):
+                            total += x[i + a, j + b, c] * w[a, b, c, f]
+                o[i, j, f] = total
+
+        arguments = (image, weights, result)
+    else:
+
+        @ti.kernel
+        def convolve():
+            for i, j, f in result:
+                total = 0.0
+                for a in range(3):
+                    for b in range(3):
+                        for c in range(inputs):
+                            total += image[i + a, j + b, c] * weights[a, b, c, f]
+                result[i, j, f] = total
+
+        arguments = ()
+    values, factors, adjoint = random(*shapes[0]), random(*shapes[1]), random(*shapes[2])
+    image.from_numpy(values), weights.from_numpy(factors), result.grad.from_numpy(adjoint)
+    convolve.grad(*arguments)
+    assert rows in found
+    of_image, of_weights = np.zeros(shapes[0]), np.zeros(shapes[1])
+    for a, b in itertools.product(range(3), range(3)):
+        window = (slice(a, a + high - 2), slice(b, b + wide - 2))
+        of_image[window] += np.einsum("ijf,cf->ijc", adjoint, factors[a, b])
+        of_weights[a, b] = np.einsum("ijf,ijc->cf", adjoint, values[window])
+    assert np.allclose(image.grad.to_numpy(), of_image, rtol=1e-4, atol=1e-4)
+    assert np.allclose(weights.grad.to_numpy(), of_weights, rtol=1e-4, atol=1e-3)
+    assert not result.grad.to_numpy().any()

@@ -27,6 +27,7 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
 )
+from mlirad.passes.loops.split_contractions.bands import rows_of_band
 from mlirad.passes.loops.split_contractions.buffers import Buffer, Buffers
 from mlirad.passes.loops.split_contractions.products import (
     Factor,
@@ -47,8 +48,9 @@ class SplitNest:
 
     def run(self) -> None:
         """Split the nest."""
-        if self._needs_blocks():
-            self._cut()
+        block = self.buffers.block or rows_of_band(self.root, self.parts.updates)
+        if block is not None and self._is_longer(block):
+            self._cut(block)
         with before(self.root):
             for sum_ in self.parts.sums:
                 self._make_sum(sum_)
@@ -70,23 +72,20 @@ class SplitNest:
         if not stores and not any(has_uses(result) for result in self.root.results):
             self.root.erase()
 
-    def _needs_blocks(self) -> bool:
-        block, (low, high) = self.buffers.block, list(self.root.operands)[:2]
-        first, last = constant_integer(low), constant_integer(high)
-        if block is None or first is None or last is None:
-            return block is not None
-        return last - first > block
+    def _is_longer(self, block: int) -> bool:
+        low, high = (constant_integer(bound) for bound in list(self.root.operands)[:2])
+        return low is None or high is None or high - low > block
 
-    def _cut(self) -> None:
-        """Run the nest for as many iterations at once as the buffers have room for."""
-        root, size = self.root, self.buffers.block
+    def _cut(self, size: int) -> None:
+        """Run the nest for so many iterations of its outermost loop at once."""
+        root = self.root
         low, high, _, *initial = root.operands
         with before(root):
-            blocks = b.for_loop(low, high, b.index(size or 1), initial)
+            blocks = b.for_loop(low, high, b.index(size), initial)
         for old, new in zip(list(root.results), list(blocks.results)):
             old.replace_all_uses_with(new)
         with at_end(blocks.body, root.location):
-            end = b.add(blocks.induction, b.index(size or 1))
+            end = b.add(blocks.induction, b.index(size))
             last = b.minsi(end, high)
             b.yield_(list(root.results))
         root.move_before(block_operations(blocks.body)[-1])
@@ -147,8 +146,7 @@ class SplitNest:
         """A nest of loops that adds products to elements: one within its limits, or several, each
         where it is within its own."""
         loops = products[0].loops
-        moving = [loop for loop in loops if output.moves_with(For(loop).induction)]
-        ordered = [*moving, *(loop for loop in loops if loop not in moving)]
+        ordered = products[0].loops_to(output)
         places = Places([For(loop).induction for loop in loops])
         if len(products) == 1:
             bounds = _bounds(ordered, products[0].limits)

@@ -68,6 +68,12 @@ class Product(msgspec.Struct, frozen=True, eq=False):
             for factor in (self.left, self.right)
         )
 
+    def loops_to(self, output: Element) -> tuple[ir.Operation, ...]:
+        """Return the loops in the order in which they add to an element: those that move it are
+        outside."""
+        moving = [loop for loop in self.loops if output.moves_with(For(loop).induction)]
+        return (*moving, *(loop for loop in self.loops if loop not in moving))
+
 
 class Update(msgspec.Struct, frozen=True, eq=False):
     """`element += products` in memory."""
