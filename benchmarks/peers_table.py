@@ -20,6 +20,17 @@ LAUNCHES = {
     "fwd_ndarray": "with an ndarray",
     "tape_fwd_bwd": "forward and reverse in a tape",
 }
+# the peer whose times are a workload's goal, its name in the table, and the ratio that is wanted
+GOALS = {
+    "conv2d": ("jax", "JAX", "1"),
+    "mlp_kernel": ("jax", "JAX", "1"),
+    "black_scholes": ("jax", "JAX", "1"),
+    "matmul": ("numba", "NumPy", "1.5"),
+    **dict.fromkeys(
+        ("saxpy_sum", "stencil2d", "nbody", "ewma", "mass_spring", "lbm"),
+        ("numba", "by hand", "1.1"),
+    ),
+}
 KINDS = {"small": "small kernel", "p2g2d": "2-D particle to grid", "p2g3d": "3-D particle to grid"}
 
 
@@ -31,19 +42,27 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", type=Path, metavar="RESULTS", help="the file results.json")
-    results: Result = json.loads(parser.parse_args().results.read_text())
-    print("\n\n".join(tables(results)))
+    parser.add_argument(
+        "--table",
+        choices=("one", "two", "goals", "launches", "first-calls"),
+        help="print one table only: the workloads with one thread or with two, their goals, the "
+        "launches, or the first calls (default: all)",
+    )
+    settings = parser.parse_args()
+    found = tables(json.loads(settings.results.read_text()))
+    shown = [settings.table] if settings.table else list(found)
+    print("\n\n".join(found[name] for name in shown if found[name]))
 
 
-def tables(results: Result) -> list[str]:
-    """The workloads, the launches and the first calls, as far as they were run."""
-    found = [
-        workloads(results["main"], 1),
-        workloads(results["main"], 2),
-        launches(results["launch"]),
-        first_calls(results["compile"]),
-    ]
-    return [table for table in found if table]
+def tables(results: Result) -> dict[str, str]:
+    """The tables by their name; empty ones of what was not run."""
+    return {
+        "one": workloads(results["main"], 1),
+        "two": workloads(results["main"], 2),
+        "goals": goals(results["main"]),
+        "launches": launches(results["launch"]),
+        "first-calls": first_calls(results["compile"]),
+    }
 
 
 def workloads(results: Sequence[Result], threads: int) -> str:
@@ -78,6 +97,34 @@ def _number(value: float | None, fastest: float) -> str:
         return "–"
     text = f"{value:.0f}" if value >= 100 else f"{value:.2g}"
     return f"**{text}**" if value == fastest else text
+
+
+def goals(results: Sequence[Result]) -> str:
+    """mlirad's times divided by those of the peer that each goal names, at the largest size."""
+    found = {(r["workload"], r["peer"], r["n"], r["threads"]): r for r in results if "grad_ms" in r}
+    rows = []
+    for workload, (peer, name, goal) in GOALS.items():
+        size = max((n for known, _, n, _ in found if known == workload), default=0)
+        mine, other = (
+            [found.get((workload, system, size, threads)) for threads in (1, 2)]
+            for system in ("mlirad", peer)
+        )
+        if all((*mine, *other)):
+            pairs = [*zip(mine, other), mine]
+            rows.append(
+                [f"`{workload}`, {size:,}", name, goal, *(_ratios(*pair) for pair in pairs)]
+            )
+    headings = ["workload", "peer", "goal", "one thread", "two threads"]
+    return _table(
+        "mlirad's times divided by those of a peer, forward / forward and reverse:",
+        [*headings, "speedup by the second thread"],
+        rows,
+    )
+
+
+def _ratios(dividend: Result | None, divisor: Result | None) -> str:
+    assert dividend is not None and divisor is not None
+    return " / ".join(f"{dividend[key] / divisor[key]:.2f}" for key in ("primal_ms", "grad_ms"))
 
 
 def launches(results: Sequence[Result]) -> str:
