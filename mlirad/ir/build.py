@@ -29,7 +29,7 @@ def predicate(number: int) -> ir.Attribute:
 
 
 EQ, NE, SLT, SLE, SGT, SGE, ULT, ULE, UGT, UGE = range(10)
-OEQ, OGT, OGE, OLT, OLE, ONE, UNO = 1, 2, 3, 4, 5, 6, 14
+OEQ, OGT, OGE, OLT, OLE, ONE, UEQ, UNO = 1, 2, 3, 4, 5, 6, 8, 14
 UNORDERED_GT, UNORDERED_LT, UNE = 9, 11, 13
 
 

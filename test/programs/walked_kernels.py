@@ -338,11 +338,25 @@ def visited() -> Program:
     return scale, (0.5,)
 
 
+def peaks() -> Program:
+    x, y = ti.field(ti.f32, (8, 40)), ti.field(ti.f32, 8)
+
+    @ti.kernel
+    def largest():
+        for i in y:
+            most = x[i, 0]
+            for j in range(40):
+                most = ti.max(most, x[i, j])
+            y[i] = most
+
+    return largest, ()
+
+
 KERNELS: dict[str, Callable[[], Program]] = {
     make.__name__: make
     for make in (
         *(matmul, stencil, pairs, grid, sparse, loops, elementary, serial, guarded, rows),
         *(half, ordered, drawn, exponentials, dots, custom, visited, blocks),
-        *(decisions, nearest, poles, recurrent),
+        *(decisions, nearest, poles, recurrent, peaks),
     )
 }

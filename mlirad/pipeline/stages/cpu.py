@@ -25,7 +25,7 @@ _IN_LANES = (
 )
 _WORKERS = ",lower-parallel-to-workers{{threads={threads}}},canonicalize,cse"
 _TARGET = (
-    "{fast}lower-small-exponentials,mark-scalar-loops,lower-floor-divisions,lower-half-casts,arith-expand{{include-bf16=true}},math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,split-long-blocks,"
+    "reassociate-extremes,{fast}lower-small-exponentials,mark-scalar-loops,lower-floor-divisions,lower-half-casts,arith-expand{{include-bf16=true}},math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,split-long-blocks,"
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm{{approximate-log1p=false}},convert-math-to-libm,convert-vector-to-llvm,"
     "convert-arith-to-llvm,convert-ub-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,canonicalize,cse,"

@@ -62,4 +62,3 @@ def _bytes(element: Element, loops: Sequence[ir.Operation], root: ir.Operation) 
         if not form.coefficient(For(root).induction)
     ]
     return _width(element.memref) * prod(extents)
-
