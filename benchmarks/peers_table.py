@@ -49,9 +49,9 @@ def main() -> None:
         "launches, or the first calls (default: all)",
     )
     settings = parser.parse_args()
-    found = tables(json.loads(settings.results.read_text()))
-    shown = [settings.table] if settings.table else list(found)
-    print("\n\n".join(found[name] for name in shown if found[name]))
+    texts = tables(json.loads(settings.results.read_text()))
+    names = [settings.table] if settings.table else list(texts)
+    print("\n\n".join(texts[name] for name in names if texts[name]))
 
 
 def tables(results: Result) -> dict[str, str]:
@@ -101,12 +101,12 @@ def _number(value: float | None, fastest: float) -> str:
 
 def goals(results: Sequence[Result]) -> str:
     """mlirad's times divided by those of the peer that each goal names, at the largest size."""
-    found = {(r["workload"], r["peer"], r["n"], r["threads"]): r for r in results if "grad_ms" in r}
+    timed = {(r["workload"], r["peer"], r["n"], r["threads"]): r for r in results if "grad_ms" in r}
     rows = []
     for workload, (peer, name, goal) in GOALS.items():
-        size = max((n for known, _, n, _ in found if known == workload), default=0)
+        size = max((n for program, _, n, _ in timed if program == workload), default=0)
         mine, other = (
-            [found.get((workload, system, size, threads)) for threads in (1, 2)]
+            [timed.get((workload, system, size, threads)) for threads in (1, 2)]
             for system in ("mlirad", peer)
         )
         if all((*mine, *other)):

@@ -24,7 +24,7 @@ from mlirad.ir.walk import at_end, before, block_operations, clone, defining_op,
 
 _GREATER = {b.OGT: True, b.OGE: False, b.OLT: True, b.OLE: False}  # whether it is strict
 _SAME = (Arith.NEGF, Math.ABSF)  # float ops that do not round
-_NONE = -1  # no place
+_FAR = 1 << 62  # an index that no loop has
 _IN_ORDER = "field.in_order"  # of a loop that stays as it is
 
 
@@ -52,11 +52,12 @@ def _extreme_of(loop: For) -> _Extreme | None:
     *body, end = block_operations(loop.body)
     if not all(_is_simple(op, loop.induction) for op in body):
         return None
-    chosen = [defining_op(value) for value in end.operands]
-    if any(op is None or op.name != Arith.SELECT for op in chosen):
+    selects = [defining_op(value) for value in end.operands]
+    if any(op is None or op.name != Arith.SELECT for op in selects):
         return None
-    found = [extreme for k in range(len(chosen)) if (extreme := _of_carried(loop, k)) is not None]
-    return found[0] if len(found) == 1 else None
+    candidates = [_of_carried(loop, k) for k in range(len(selects))]
+    extremes = [extreme for extreme in candidates if extreme is not None]
+    return extremes[0] if len(extremes) == 1 else None
 
 
 def _is_simple(op: ir.Operation, induction: ir.Value) -> bool:
@@ -113,15 +114,15 @@ def _users(op: ir.Operation) -> set[ir.Operation]:
 def _is_place(loop: For, place: int, choice: ir.Operation, number: ir.Value) -> bool:
     """Return whether a carried value is the index of the number that a choice took."""
     so_far, end = loop.carried[place], block_operations(loop.body)[-1].operands[place]
-    chosen = defining_op(end)
-    assert chosen is not None
+    select = defining_op(end)
+    assert select is not None
     takes_second = choice.operands[2] == number
     expected = (so_far, loop.induction) if takes_second else (loop.induction, so_far)
     return (
-        tuple(list(chosen.operands)[1:]) == expected
-        and chosen.operands[0] == choice.operands[0]
-        and {use.owner.operation for use in so_far.uses} == {chosen}
-        and {use.owner.operation for use in choice.operands[0].uses} == {choice, chosen}
+        tuple(list(select.operands)[1:]) == expected
+        and select.operands[0] == choice.operands[0]
+        and {use.owner.operation for use in so_far.uses} == {select}
+        and {use.owner.operation for use in choice.operands[0].uses} == {choice, select}
     )
 
 
@@ -130,19 +131,19 @@ def _replace(extreme: _Extreme) -> None:
     initial = list(loop.op.operands)[3:]
     with before(loop.op):
         name = Arith.MAXIMUMF if extreme.is_greatest else Arith.MINIMUMF
-        found = _loop_like(
+        number = _loop_like(
             extreme,
             initial[position],
             lambda best, number, _: b.make(name, best.type, [best, number]),
         )
-        in_order = b.compare_floats(b.UEQ, found, b.number(0.0, found.type))
+        in_order = b.compare_floats(b.UEQ, number, b.number(0.0, number.type))
         branch = b.if_else(in_order, [value.type for value in loop.op.results])
     for old, new in zip(list(loop.op.results), list(branch.op.results)):
         old.replace_all_uses_with(new)
     with at_end(branch.otherwise, loop.op.location):
-        values = [found] * len(initial)
+        values = [number] * len(initial)
         if extreme.place is not None:
-            values[extreme.place] = _place(extreme, found, initial)
+            values[extreme.place] = _place(extreme, number, initial)
         b.yield_(values)
     with at_end(branch.then, loop.op.location):
         b.yield_(list(loop.op.results))
@@ -150,23 +151,23 @@ def _replace(extreme: _Extreme) -> None:
     loop.op.attributes[_IN_ORDER] = ir.UnitAttr.get()
 
 
-def _place(extreme: _Extreme, found: ir.Value, initial: list[ir.Value]) -> ir.Value:
+def _place(extreme: _Extreme, extreme_number: ir.Value, initial: list[ir.Value]) -> ir.Value:
     """The first or last index of a number, of those that are equal; the initial one, if that is of
     a number that stays."""
     assert extreme.place is not None
     first = initial[extreme.place]
-    none = b.index(_NONE if extreme.takes_last else (1 << 62))
+    none = b.index(-_FAR if extreme.takes_last else _FAR)
     name = Arith.MAXSI if extreme.takes_last else Arith.MINSI
 
     def nearer(place: ir.Value, number: ir.Value, index: ir.Value) -> ir.Value:
-        here = b.select(b.compare_floats(b.OEQ, number, found), index, none)
-        return b.make(name, place.type, [place, here])
+        is_equal = b.compare_floats(b.OEQ, number, extreme_number)
+        return b.make(name, place.type, [place, b.select(is_equal, index, none)])
 
     place = _loop_like(extreme, none, nearer)
     stays = b.compare(b.EQ, place, none)
     if not extreme.takes_last:
         number = initial[extreme.position]
-        stays = b.ori(stays, b.compare_floats(b.OEQ, number, found))
+        stays = b.ori(stays, b.compare_floats(b.OEQ, number, extreme_number))
     return b.select(stays, first, place)
 
 
@@ -192,10 +193,10 @@ def _loop_like(extreme: _Extreme, initial: ir.Value, step: Step) -> ir.Value:
 
 def _ops_of(extreme: _Extreme) -> set[ir.Operation]:
     """The ops of a body that compute its number."""
-    pending, found = [extreme.number], set[ir.Operation]()
+    pending, ops = [extreme.number], set[ir.Operation]()
     while pending:
         op = defining_op(pending.pop())
-        if op is not None and op.block == extreme.loop.body and op not in found:
-            found.add(op)
+        if op is not None and op.block == extreme.loop.body and op not in ops:
+            ops.add(op)
             pending += op.operands
-    return found
+    return ops

@@ -23,18 +23,18 @@ _SMALL = 1 << 17  # bytes that every band reads and writes
 def rows_of_band(root: ir.Operation, updates: Sequence[Update]) -> int | None:
     """The iterations of a band; None where bands do not pay: where a cache holds all rows, arrays
     that do not move with the outermost loop are large, or nothing is read again."""
-    rows, others, is_reread = dict[ir.Value, int](), dict[ir.Value, int](), False
+    rows, fixed, is_reread = dict[ir.Value, int](), dict[ir.Value, int](), False
     outermost = For(root).induction
     for update in updates:
         for product in update.products:
             for element in (update.element, product.left, product.right):
                 if not isinstance(element, Element):
                     return None
-                arrays = rows if element.moves_with(outermost) else others
+                arrays = rows if element.moves_with(outermost) else fixed
                 arrays[element.memref] = _bytes(element, product.loops, root)
             is_reread |= product.loops_to(update.element) != product.loops
     row = sum(rows.values())
-    if not is_reread or sum(others.values()) > _SMALL or not 0 < row <= _BAND:
+    if not is_reread or sum(fixed.values()) > _SMALL or not 0 < row <= _BAND:
         return None
     return None if sum(map(_size, rows)) <= _BAND else _BAND // row
 

@@ -78,19 +78,19 @@ def find(takes: str, dtype: Any, lanes: int, fast_math: bool) -> tuple[np.ndarra
     def number():
         for i in best:
             m = x[i, 0]
-            for j in range(LONG):
-                if is_taken(x[i, j], m):
-                    m = x[i, j]
+            for j in range(-3, LONG - 3):  # an index may be negative
+                if is_taken(x[i, j + 3], m):
+                    m = x[i, j + 3]
             best[i] = m
 
     @ti.kernel
     def places():
         for i in best:
             m, k = x[i, 0], -1
-            for j in range(LONG):
-                if is_taken(x[i, j], m):
-                    m = x[i, j]
-                    k = j
+            for j in range(-3, LONG - 3):  # an index may be negative
+                if is_taken(x[i, j + 3], m):
+                    m = x[i, j + 3]
+                    k = j + 3
             place[i] = k
 
     values = rows(np.float32 if dtype == ti.f32 else np.float64)
