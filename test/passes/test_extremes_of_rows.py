@@ -78,9 +78,9 @@ def find(takes: str, dtype: Any, lanes: int, fast_math: bool) -> tuple[np.ndarra
     def number():
         for i in best:
             m = x[i, 0]
-            for j in range(-3, LONG - 3):  # an index may be negative
-                if is_taken(x[i, j + 3], m):
-                    m = x[i, j + 3]
+            for j in range(LONG):
+                if is_taken(x[i, j], m):
+                    m = x[i, j]
             best[i] = m
 
     @ti.kernel
