@@ -66,21 +66,38 @@ def tables(results: Result) -> dict[str, str]:
 
 
 def workloads(results: Sequence[Result], threads: int) -> str:
-    """Milliseconds, forward alone and forward with reverse; the fastest of each in bold."""
+    """Milliseconds, forward alone and forward with reverse; the fastest of each in bold. Of the
+    variants of a system's program, the one with the fastest right gradient."""
     mine = [result for result in results if result["threads"] == threads]
-    peers = _in_order(result["peer"] for result in mine)
+    peers = _in_order(_system(result) for result in mine)
     rows = []
     for workload, size in _in_order((result["workload"], result["n"]) for result in mine):
-        here = {r["peer"]: r for r in mine if (r["workload"], r["n"]) == (workload, size)}
+        here: dict[str, Result] = {}
+        for result in mine:
+            if (result["workload"], result["n"]) == (workload, size):
+                variants = here.get(_system(result), result), result
+                here[_system(result)] = min(variants, key=_rank)
         fastest = {
             key: min((r[key] for r in here.values() if r.get(key)), default=0.0)
             for key in ("primal_ms", "grad_ms")
         }
-        rows.append([workload, f"{size:,}", *(_times(here.get(peer), fastest) for peer in peers)])
+        rows.append(
+            [f"`{workload}`", f"{size:,}", *(_times(here.get(peer), fastest) for peer in peers)]
+        )
     title = "One thread" if threads == 1 else f"{threads} threads"
     return _table(
         f"{title}, milliseconds, forward / forward and reverse:", ["workload", "n", *peers], rows
     )
+
+
+def _system(result: Result) -> str:
+    """The system of a program that may be a variant, such as `jax` of `jax:rows`."""
+    name: str = result["peer"]
+    return name.partition(":")[0]
+
+
+def _rank(result: Result) -> tuple[bool, bool, float]:
+    return "error" in result, result.get("agrees") is False, result.get("grad_ms", 0.0)
 
 
 def _times(result: Result | None, fastest: dict[str, float]) -> str:
