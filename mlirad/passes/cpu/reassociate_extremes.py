@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mlirad.analysis.linear import linear_form
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Math, Memref
@@ -24,6 +25,7 @@ from mlirad.ir.walk import at_end, before, block_operations, clone, defining_op,
 
 _GREATER = {b.OGT: True, b.OGE: False, b.OLT: True, b.OLE: False}  # whether it is strict
 _SAME = (Arith.NEGF, Math.ABSF)  # float ops that do not round
+_LONG = 16  # trips: shorter loops are faster as they are
 _FAR = 1 << 62  # an index that no loop has
 _IN_ORDER = "field.in_order"  # of a loop that stays as it is
 
@@ -50,6 +52,8 @@ def reassociate_extremes(module: ir.Operation) -> None:
 
 def _extreme_of(loop: For) -> _Extreme | None:
     *body, end = block_operations(loop.body)
+    if spans(loop.op)[0].expected_trips < _LONG:
+        return None
     if not all(_is_simple(op, loop.induction) for op in body):
         return None
     selects = [defining_op(value) for value in end.operands]
