@@ -34,9 +34,9 @@ def rows_of_band(root: ir.Operation, updates: Sequence[Update]) -> int | None:
                 arrays[element.memref] = _bytes(element, product.loops, root)
             is_reread |= product.loops_to(update.element) != product.loops
     row = sum(rows.values())
-    if not is_reread or sum(fixed.values()) > _SMALL or not 0 < row <= _BAND:
+    if not is_reread or sum(fixed.values()) > _SMALL or not row:
         return None
-    return None if sum(map(_size, rows)) <= _BAND else _BAND // row
+    return None if sum(map(_size, rows)) <= _BAND else max(1, _BAND // row)
 
 
 def _size(memref: ir.Value) -> int:
