@@ -64,9 +64,14 @@ def copy_array(
 
 def _copies(module: ir.Operation, type_: ir.Type) -> ir.Value:
     """Zeros, gotten at the insertion point."""
-    if bytes_of(type_) < LASTING:
-        return field.alloca(type_)
-    return scratch(module, element_type(type_), array_of(type_)[1])
+    if _last(type_):
+        return scratch(module, element_type(type_), array_of(type_)[1])
+    return field.alloca(type_)
+
+
+def _last(type_: ir.Type) -> bool:
+    """Return whether copies stay for the next launch, and are cleared for it."""
+    return bytes_of(type_) >= LASTING
 
 
 def _plain(marks: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
@@ -129,7 +134,7 @@ class _Total(msgspec.Struct, frozen=True):
             place = dict(zip(self.moving, loop.indices))
             places = [[b.index(k), *place.values()] for k in range(threads)]
             value = self._sum([field.load(copies, at) for at in places])
-            if bytes_of(copies.type) >= LASTING:
+            if _last(copies.type):
                 clear = b.number(0, value.type)
                 for at in places:
                     field.store(clear, copies, at)
