@@ -105,6 +105,7 @@ class Program:
             self.backlog.arrays.discard(memory.elements.deferred)
         self.derivatives.forget(symbol)
         self.threads.state.checks.pop(symbol, None)
+        self.threads.known_states.clear()
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 

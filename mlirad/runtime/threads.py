@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from threading import RLock
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiRuntimeError
@@ -76,6 +76,8 @@ class Threads:
         self.of_thread = OfThread()
         self.alone = free_in_forks(RLock())  # held by what puts all fields back
         self.watchers: set[ref[Any]] = set()  # while there are any, threads note their changes
+        # what tapes know of launches from earlier ones of the thread
+        self.known_states = WeakKeyDictionary[ThreadState, Any]()
 
     @property
     def state(self) -> ThreadState:

@@ -17,8 +17,9 @@ from mlirad.ad.budget.use import KernelUse
 from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall
 from mlirad.ad.recording.keeper import Keeper
+from mlirad.ad.recording.known_states import Key, Overwritten
 from mlirad.ad.recording.order import Order
-from mlirad.ad.recording.versions import Key, Version, Versions
+from mlirad.ad.recording.versions import Version, Versions
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import PRIMAL
@@ -222,10 +223,8 @@ class CountedVersions(Versions):
         super().__init__(program, rules)
         self._count, self._tangents = count, tangents
 
-    def _keep(
-        self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
-    ) -> list[Version]:
-        span = span_of(elements, box)
+    def _keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
+        span = span_of(elements, overwritten.box)
         if span is not None:
             self._count(size_of(elements, span, self._tangents))
         return []

@@ -8,7 +8,7 @@ from weakref import finalize
 
 from mlirad.ad.budget.graph import Content
 from mlirad.ad.budget.units import Units
-from mlirad.ad.recording.versions import Key
+from mlirad.ad.recording.known_states import Key
 from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from mlirad.ad.budget.spans import Span, Spans, common, meet, without
-from mlirad.ad.recording.versions import Key
+from mlirad.ad.recording.known_states import Key
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 

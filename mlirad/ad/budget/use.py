@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from mlirad.ad.budget.graph import Step
 from mlirad.ad.budget.units import Units
-from mlirad.ad.recording.versions import Key
+from mlirad.ad.recording.known_states import Key
 from mlirad.dialect import context
 from mlirad.dialect.field import PrintOp
 from mlirad.dialect.turn import in_turn

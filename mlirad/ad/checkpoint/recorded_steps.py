@@ -9,8 +9,8 @@ import msgspec
 from mlirad.ad.checkpoint.steps import StepLog
 from mlirad.ad.recording.array_table import TapeArray
 from mlirad.ad.recording.entries import named_flows
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.target_memory import activities_of, memory_of
-from mlirad.ad.recording.versions import Key
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target

@@ -25,8 +25,9 @@ from mlirad.ad.checkpoint.states import States
 from mlirad.ad.recorder.recording import Recording
 from mlirad.ad.recording.entries import Entry
 from mlirad.ad.recording.keeper import sweep
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.outer_adjoints import OuterAdjoints
-from mlirad.ad.recording.versions import Key, Version
+from mlirad.ad.recording.versions import Version
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from mlirad.ad.checkpoint.recorded_steps import LoopDeclaration, RecordedSteps
 from mlirad.ad.recorder.custom_gradients import nothing
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.target_memory import memory_of
-from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.kernels.launch import Launch

@@ -14,6 +14,7 @@ from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.recorder.custom_gradients import nothing
 from mlirad.ad.recorder.recorded_transfer import box_of_piece
 from mlirad.ad.recording.claims import Claims
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.target_memory import (
     activities_of,
@@ -22,7 +23,6 @@ from mlirad.ad.recording.target_memory import (
     sparse_memory,
     touched_box,
 )
-from mlirad.ad.recording.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field

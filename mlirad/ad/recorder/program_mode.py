@@ -8,7 +8,7 @@ from typing import Any
 
 from mlirad.ad.recorder.call_mode import call_of
 from mlirad.ad.recorder.custom_gradients import nothing
-from mlirad.ad.recorder.known_launch import KnownLaunch, known_launch
+from mlirad.ad.recorder.known_launch import known_launch, note_known, repeat
 from mlirad.ad.recorder.lost import (
     warn_of_carried_read,
     warn_of_carried_result,
@@ -25,7 +25,6 @@ from mlirad.ad.recording.entries import (
     RecordedCall,
     RecordedLaunch,
 )
-from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.target_memory import (
     activities_of,
     box_of,
@@ -54,10 +53,6 @@ class ProgramMode(RecordingMode):
 
     is_differentiating = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
-        self._known_launches: dict[Variant, KnownLaunch] = {}
-
     def cut(self) -> RecordingMode:
         return CutMode(self.ledger)
 
@@ -79,13 +74,8 @@ class ProgramMode(RecordingMode):
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         ledger, variant = self.ledger, launch.variant
-        recipe = self._known_launches.get(variant)
-        if recipe is not None and recipe.holds(ledger):
-            results = recipe.code.launch(launch.values)
-            ledger.entries.append(RecordedLaunch(launch, [], recipe.derivative))
-            if self.program.threads.views:
-                warn_of_views(ledger, launch)
-            return results
+        if ledger.repeats_known and (known := known_launch(ledger, launch)) is not None:
+            return repeat(ledger, launch, known)
         if variant.used_gradients:
             use_gradients(ledger, variant.used_gradients, None, variant)
         if ledger.outer_adjoints.symbols:
@@ -100,17 +90,11 @@ class ProgramMode(RecordingMode):
         state = ledger.versions.state
         for piece in launches:
             results = self.record(piece)
-        if ledger.versions.state == state and launches[0].variant is variant:
-            self._note_known(variant)
+        if ledger.repeats_known:
+            note_known(state, ledger, variant, launches, self._primal_mode(variant))
         if self.program.threads.views:
             warn_of_views(ledger, launch)
         return results
-
-    def _note_known(self, variant: Variant) -> None:
-        """Note a launch after which nothing else is needed than before."""
-        recipe = known_launch(self.ledger, variant.codes.code(self._primal_mode(variant)))
-        if recipe is not None:
-            self._known_launches[variant] = recipe
 
     def record(self, launch: Launch) -> Any:
         """Launch a part of a kernel, keeping what it overwrites of what reverses read."""

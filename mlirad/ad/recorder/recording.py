@@ -42,8 +42,7 @@ class Recording(Recorder):
         """Record from now on."""
         self.program.executor.begin_sequence()
         self.program.threads.record_by(self)
-        self.ledger.is_open = True
-        self.ledger.validates = self._validation and self.program.config.debug
+        self.ledger.begin(validates=self._validation and self.program.config.debug)
 
     def close(self) -> None:
         self.program.threads.record_by(None)

@@ -3,7 +3,8 @@ what it touches."""
 
 from __future__ import annotations
 
-from mlirad.ad.recording.versions import Key, Version, Versions
+from mlirad.ad.recording.known_states import Key
+from mlirad.ad.recording.versions import Version, Versions
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box, CoveredBoxes, Region
 from mlirad.runtime.memory.memory import Elements

@@ -9,9 +9,10 @@ from contextlib import nullcontext
 import msgspec
 
 from mlirad.abstract_struct import AbstractStruct
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.target_memory import box_of, clear_written, index_of_copy, sparse_memory
-from mlirad.ad.recording.versions import Key, Version
+from mlirad.ad.recording.versions import Version
 from mlirad.ir.reports.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -307,7 +308,8 @@ def rows_of(entries: Sequence[Entry]) -> list[Row]:
     for entry in entries:
         for version in entry.saved:
             verdict = "redone" if version.redone else "kept"
-            key = (str(version.key), version.read, version.written, verdict)
+            overwritten = version.overwritten
+            key = (str(version.key), overwritten.read, overwritten.written, verdict)
             rows[key] = rows.get(key, 0) + version.copy.nbytes
     more = [row for entry in entries for row in entry.rows()]
     return [*(Row(*key, size) for key, size in rows.items()), *more]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from mlirad.ad.recording.array_table import ArrayTable, TapeArray
 from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall, rows_of
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.stored_values import note_stored
-from mlirad.ad.recording.versions import Key, Version, Versions, WayBack
+from mlirad.ad.recording.versions import Version, Versions, WayBack
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation

@@ -12,7 +12,8 @@ from mlirad.ad.recording.carriers import Carriers
 from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.entries import Entry, HostWrite
 from mlirad.ad.recording.keeper import Keep, KeepAll
-from mlirad.ad.recording.order import Order
+from mlirad.ad.recording.known_states import known_states
+from mlirad.ad.recording.order import FirstOrder, Order
 from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.unseen_writes import UnseenWrites
 from mlirad.ad.recording.versions import Versions
@@ -84,9 +85,10 @@ class Ledger:
     """The notes since a tape was entered."""
 
     entries: list[Entry]
-    versions: Versions
+    needs: Versions  # without what known launches need
     is_open = False  # whether the tape records; else steps of a loop are done again
     validates = False  # whether launches check Taichi's rule for accesses now
+    repeats_known = False  # whether nothing but `needs` follows launches
 
     def __init__(self, program: Program, rules: str, order: Order, keep: Keep = KeepAll) -> None:
         self.program, self.rules, self.order, self._keep = program, rules, order, keep
@@ -101,6 +103,23 @@ class Ledger:
         """The arrays that hold values which carry a derivative."""
         return Carriers(self.program)
 
+    @property
+    def versions(self) -> Versions:
+        """The memory that reverses of all entries need."""
+        if self.needs.later:
+            self.needs.catch_up()
+        return self.needs
+
+    def begin(self, *, validates: bool) -> None:
+        """Record from now on."""
+        self.is_open, self.validates = True, validates
+        order = self.order
+        self.repeats_known = not (
+            validates or order.follows_launches or self.keeper.follows_launches
+        )
+        if self.repeats_known and self.rules == "save" and order == FirstOrder():
+            self.needs.state = known_states(self.program).first
+
     def forget(self) -> None:
         """Let go of everything."""
         self.arrays, self.outer_adjoints = (
@@ -108,7 +127,7 @@ class Ledger:
             OuterAdjoints(self.program),
         )
         self.keeper = self._keep(self.program, self.rules, self.order, self.arrays.table)
-        self.entries, self.versions = [], self.keeper.versions()
+        self.entries, self.needs = [], self.keeper.versions()
 
     def add(self, entry: Entry) -> None:
         """Note what has been done."""
@@ -124,11 +143,11 @@ class Ledger:
     def aside(self) -> Iterator[list[Entry]]:
         """Note entries elsewhere, as on a tape of their own."""
         outer = self.entries, self.versions
-        self.entries, self.versions = [], self.keeper.versions()
+        self.entries, self.needs = [], self.keeper.versions()
         try:
             yield self.entries
         finally:
-            self.entries, self.versions = outer
+            self.entries, self.needs = outer
 
     def name_of(self, target: Target) -> FlowArray:
         """A field or an ndarray as flows name it."""

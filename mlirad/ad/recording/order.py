@@ -10,7 +10,7 @@ import msgspec
 
 from mlirad.abstract_struct import AbstractStruct
 from mlirad.ad.recording.claims import Claims
-from mlirad.ad.recording.versions import Key
+from mlirad.ad.recording.known_states import Key
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.ad.recording.versions import Key
+from mlirad.ad.recording.known_states import Key
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target

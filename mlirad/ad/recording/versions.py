@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
+from mlirad.ad.recording.known_states import Key, KnownStates, Overwritten
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box, Region, hull, meet
@@ -18,8 +19,6 @@ from mlirad.runtime.footprints import Footprint, Footprints
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
-
-Key = str | int  # a field's name, or the address of an array argument
 
 
 class Version:
@@ -29,26 +28,18 @@ class Version:
     it. What lies beside them, such as their tangents, goes with them.
     """
 
-    __slots__ = ("beside", "copy", "key", "read", "redone", "written")
+    __slots__ = ("beside", "copy", "key", "overwritten", "redone")
 
-    def __init__(
-        self,
-        copy: Kept,
-        key: Key,
-        read: str,
-        written: str,
-        redone: bool,
-        beside: Sequence[Kept] = (),
-    ) -> None:
-        self.copy, self.key, self.read, self.written = copy, key, read, written
-        self.redone, self.beside = redone, beside
+    def __init__(self, copy: Kept, overwritten: Overwritten, beside: Sequence[Kept] = ()) -> None:
+        self.copy, self.overwritten, self.beside = copy, overwritten, beside
+        self.key, self.redone = overwritten.key, overwritten.redone
 
     def present(self, arena: Arena) -> Version:
         """Return a version of the elements as they are now."""
         name = _name(self.key)
         beside = [copy.present(arena, name) for copy in self.beside]
         copy = self.copy.present(arena, name)
-        return Version(copy, self.key, self.read, self.written, self.redone, beside)
+        return Version(copy, self.overwritten, beside)
 
     def give_back(self) -> None:
         """Let memory hold the kept elements."""
@@ -117,12 +108,14 @@ class Versions:
         beside: Callable[[Key], Sequence[Elements]] = lambda key: (),
     ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
+        self.state = KnownStates(program).first  # another one with every change of what is needed
+        # launches that are known, in order, of which `state` knows and the tables below do not
+        self.later: list[tuple[Launch, Footprints]] = []
         self.needed: dict[Key, dict[str, Region]] = {}
         # what functions with a gradient of their own left, which their calls may overwrite
         self.left: dict[Key, dict[str, Region]] = {}
         # of arrays that are needed: as long as they are kept, their addresses mean these
         self.elements: dict[Key, Elements] = {}
-        self.state = 0  # grows with every change of what is needed
         # of kernels whose launches need what they needed before, all of which is noted
         self._noted: dict[Variant, Footprints] = {}
 
@@ -130,12 +123,39 @@ class Versions:
     def _arena(self) -> Arena:
         return self.program.arena()
 
+    def _follow(self, change: Hashable) -> None:
+        """What is needed changes."""
+        if not self.state.states.hold(self.program):
+            self.forget_known()
+        self.state = self.state.follow(change)
+
+    def forget_known(self) -> None:
+        """Be in a state of which nothing is known."""
+        self.state = KnownStates(self.program).first
+
+    def catch_up(self) -> None:
+        """Note what known launches need and overwrite."""
+        state = self.state
+        self.forget_known()
+        later, self.later = self.later, []
+        for launch, footprints in later:
+            self.find_overwritten(launch, footprints)
+            self.after_launch(launch, footprints)
+        self.state = state
+
     def before_launch(self, launch: Launch, footprints: Footprints) -> list[Version]:
         """Copy what a launch with footprints will overwrite of what earlier reverses, or its own,
         need.
 
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
+        overwritten = self.find_overwritten(launch, footprints)
+        return [version for found in overwritten for version in self._keep(*found)]
+
+    def find_overwritten(
+        self, launch: Launch, footprints: Footprints
+    ) -> list[tuple[Overwritten, Elements]]:
+        """Return what a launch will overwrite, which then counts as kept."""
         if not (footprints.redone or self.needed or self.left):
             return []
         if not footprints.redone and not self._may_be_needed(footprints, launch):
@@ -151,15 +171,24 @@ class Versions:
             if reader is not None:
                 elements = self.elements_of(footprint, launch)
                 written.setdefault(key, (footprint, reader, elements, Region()))[3].add(box)
-        saved = []
+        overwritten = []
         for key, (footprint, reader, elements, region) in written.items():
             redone = footprint.array in footprints.redone
             why = footprints.redone.get(key, "") if isinstance(key, str) else ""
             self._allow(key, reader, footprint.place, why)
-            box = hull(region.boxes)
-            saved += self._keep(elements, box, key, reader, footprint.place, redone)
-            self._satisfy(key, _without_ends(box, elements))
-        return saved
+            box = _without_ends(hull(region.boxes), elements)
+            overwritten.append((Overwritten(key, box, reader, footprint.place, redone), elements))
+            self._satisfy(key, box)
+        return overwritten
+
+    def keep_again(self, overwritten: Sequence[Overwritten]) -> list[Version]:
+        """Copy what a known launch will overwrite of fields."""
+        fields = self.program.fields
+        return [
+            version
+            for each in overwritten
+            for version in self._keep(each, fields[str(each.key)].elements)
+        ]
 
     def _may_be_needed(self, footprints: Footprints, launch: Launch) -> bool:
         """Return whether a launch may write to arrays that earlier reverses need."""
@@ -170,19 +199,16 @@ class Versions:
             return True
         return bool(self.left) and not self.left.keys().isdisjoint(written)
 
-    def _keep(
-        self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
-    ) -> list[Version]:
-        name = _name(key)
+    def _keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
+        key, box, name = overwritten.key, overwritten.box, _name(overwritten.key)
         beside = [self._arena.keep(other, box, name) for other in self.beside(key)]
-        copy = self._arena.keep(elements, box, name)
-        return [Version(copy, key, read, written, redone, beside)]
+        return [Version(self._arena.keep(elements, box, name), overwritten, beside)]
 
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now
         on."""
         self._noted.clear()
-        self.state += 1
+        self._follow(("kept", key, box))
         for regions in (self.needed.get(key, {}), self.left.get(key, {})):
             for region in regions.values():
                 region.drop(box)
@@ -191,25 +217,28 @@ class Versions:
         """Note what the reverse of a launch with footprints will read."""
         if self._noted.get(launch.variant) is footprints:
             return
-        self.state += 1
         if footprints.needs_the_same:
             self._noted[launch.variant] = footprints
-        for footprint in footprints.needed:
-            key = self.key_of(footprint, launch)
+        accesses = [
+            (footprint, self.key_of(footprint, launch), footprint.box(launch.values))
+            for footprint in footprints.needed
+        ]
+        boxes = tuple([(key, box) for _, key, box in accesses])
+        self._follow((launch.variant, boxes))
+        for footprint, key, box in accesses:
             places = self.needed.get(key)
             if places is None:
                 places = self.needed[key] = {}
                 if launch.arrays:
                     self.elements[key] = self.elements_of(footprint, launch)
-            box, region = footprint.box(launch.values), places.get(footprint.place)
+            region = places.get(footprint.place)
             if region is None:
                 places[footprint.place] = Region([box])
             else:
                 region.add(box)
 
     def change_nothing(self, launch: Launch, footprints: Footprints) -> bool:
-        """Return whether launches like this one, the last, need and save nothing more, as long as
-        `state` stays as it is."""
+        """Return whether all launches like this one, the last, need and save nothing more."""
         is_noted = self._noted.get(launch.variant) is footprints
         return is_noted and not footprints.redone and not self._may_be_needed(footprints, launch)
 
@@ -223,7 +252,7 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, elements))
-        return self._keep(elements, box, key, reader, place, False)
+        return self._keep(Overwritten(key, box, reader, place, False), elements)
 
     def before_change(
         self,
@@ -253,7 +282,7 @@ class Versions:
         )
         needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
-        return self._keep(elements, needed, key, read, f"Python before {place}", False)
+        return self._keep(Overwritten(key, needed, read, f"Python before {place}", False), elements)
 
     def need(self, key: Key, elements: Elements, place: str) -> None:
         """Note that a reverse will read all of an array."""
@@ -264,7 +293,7 @@ class Versions:
         """Note that what was done at a place may have a reverse that reads a box of an array;
         `is_kept` from calls of functions with a gradient of their own too."""
         self.elements[key] = elements
-        self.state += 1
+        self._follow(("read", key, box, place, is_kept))
         regions = self.needed if is_kept else self.left
         regions.setdefault(key, {}).setdefault(place, Region()).add(box)
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from mlirad.ad.recorder.lost import warn_of_hidden_inside, warn_of_unreached_inside
+from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.order import FirstOrder
 from mlirad.ad.recording.target_memory import memory_of, touched_box
-from mlirad.ad.recording.versions import Key, Versions
+from mlirad.ad.recording.versions import Versions
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller

@@ -10,16 +10,17 @@ from mlirad.runtime.boxes import Box
 
 Values = np.ndarray[Any, Any]
 _BLOCK, _SMALL = 1 << 16, 1 << 12
+_ALL = (None, None)  # of an axis
 
 
 def part(view: Values, box: Box) -> Values:
     """The elements of a box; of a field in nested blocks, all."""
-    if len(box) != view.ndim or not box:
+    if len(box) != view.ndim or box.count(_ALL) == len(box):
         return view
-    slices = tuple(
+    slices = [
         slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box
-    )
-    return view[slices]
+    ]
+    return view[tuple(slices)]
 
 
 def same_bits(left: Values, right: Values) -> bool:

@@ -3,8 +3,10 @@ program runs twice, and without what tapes know, and all that can be seen of it 
 
 from __future__ import annotations
 
+import gc
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,8 +16,8 @@ from gradients import State, array, scalar, scatter, variable
 from msgspec.structs import replace
 
 import mlirad as ti
-from mlirad.ad.recorder.known_launch import KnownLaunch
 from mlirad.ad.recording.array_gradients import ArrayGradients
+from mlirad.ad.recording import known_states as states
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.versions import Versions
 from mlirad.lang.kernels.ready import Ready
@@ -261,11 +263,11 @@ def _without_address(row: Row) -> Row:
 
 
 def outcome(world: World, change: Callable[[World], object], options: dict[str, Any]) -> Outcome:
-    """All that is seen of a program that runs twice, with a change between launches."""
+    """All that is seen of a program that runs three times, with a change between launches."""
     current_program().derivatives.warned.clear()
     ti.ad.clear_all_gradients()
     result: Outcome = []
-    for _ in range(2):
+    for _ in range(3):
         world.start.restore()
         world.plain[:] = np.linspace(0.5, 1.0, N)
         with warnings.catch_warnings(record=True) as caught:
@@ -300,7 +302,7 @@ def forget_all(patch: pytest.MonkeyPatch) -> None:
         ledger._known_pieces.clear()
         return pieces(ledger, launch)
 
-    patch.setattr(KnownLaunch, "holds", lambda known, ledger: False)
+    patch.setattr(states.State, "find", lambda state, variant, values: None)
     patch.setattr(ArrayGradients, "are_known", lambda gradients, launch: False)
     patch.setattr(Ready, "launch", lambda ready, kernel, arguments: None)
     patch.setattr(Versions, "after_launch", note_anew)
@@ -312,6 +314,10 @@ def check_change(world: World, change: Callable[[World], object], options: dict[
     with pytest.MonkeyPatch.context() as patch:
         forget_all(patch)
         expected = outcome(world, change, options)
+    compare(known, expected)
+
+
+def compare(known: Outcome, expected: Outcome) -> None:
     assert len(known) == len(expected)
     for mine, other in zip(known, expected):
         if isinstance(mine, np.ndarray):
@@ -328,21 +334,131 @@ def test_every_change_between_launches(name: str) -> None:
         check_change(world, CHANGES[name], options)
 
 
+def is_known(patch: pytest.MonkeyPatch) -> list[bool]:
+    """Return a list that gets, for each launch, whether its tape knew it."""
+    known, find = list[bool](), states.State.find
+
+    def note(state: states.State, *arguments: Any) -> Any:
+        found = find(state, *arguments)
+        known.append(found is not None)
+        return found
+
+    patch.setattr(states.State, "find", note)
+    return known
+
+
 def test_launches_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The third launch of a kernel in a row is known, and one after a write to what it needs."""
-    world, held = World(), list[bool]()
-    holds = KnownLaunch.holds
-    monkeypatch.setattr(
-        KnownLaunch, "holds", lambda known, ledger: held.append(holds(known, ledger)) or held[-1]
-    )
-    with ti.ad.Tape(world.loss):
-        for _ in range(5):
+    """The third launch of a kernel in a row is known, one after a write to what it needs once the
+    write was recorded before, and all of a tape that is recorded again."""
+    world, known = World(), is_known(monkeypatch)
+
+    def record() -> list[bool]:
+        known.clear()
+        with ti.ad.Tape(world.loss):
+            for _ in range(4):
+                world.gather()
+            world.x[0] = 0.25
+            for _ in range(3):
+                world.gather()
+        return [*known]
+
+    assert record() == [False, False, True, True, False, False, True]
+    assert record() == [True] * 7
+
+
+def test_launches_in_place_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches that overwrite what reverses need are known on the second tape, up to a launch that
+    differs, and their copies hold what is there then."""
+    world, known = World(), is_known(monkeypatch)
+
+    def record(steps: int, start: float) -> tuple[list[bool], np.ndarray]:
+        known.clear()
+        y = np.linspace(start, start + 0.3, N)
+        world.y.from_numpy(y)
+        with ti.ad.Tape(world.loss):
+            for t in range(steps):
+                world.advance()
+                world.step(t)
+            world.use()
             world.gather()
-        assert held == [True] * 3
-        world.x[0] = 0.25
-        for _ in range(3):
+        found, x = world.y.grad.to_numpy(), world.x.to_numpy()
+        z, power = world.z.to_numpy(), 2**steps  # y * x^(steps' sum), to powers of 2
+        last = x ** (power - 1) * y**power
+        np.testing.assert_allclose(world.y.to_numpy(), last)
+        slope = x ** (power - 1) * power * y ** (power - 1)
+        np.testing.assert_allclose(found, (z + 2 * x * last) * slope, rtol=1e-12)
+        return [*known], found
+
+    first, _ = record(4, 0.5)
+    assert not any(first)
+    again, _ = record(4, 0.7)
+    assert all(again)
+    shorter, _ = record(3, 0.4)
+    assert shorter == [True] * 6 + [False] * 2
+    for steps, start in ((4, 0.6), (3, 0.8), (3, 0.5)):
+        found, _ = record(steps, start)
+        assert all(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_changes_in_every_order(seed: int) -> None:
+    """Tapes of one program with other changes each time, which part from the paths of earlier ones
+    at any launch."""
+    world, random = World(), np.random.default_rng(seed)
+    names = [name for name in CHANGES if name not in ("a new field", "another thread", "stop")]
+    chosen = [str(name) for name in random.choice(names, 3)]
+
+    def change(_: World) -> None:
+        for name in random.permutation(chosen)[: random.integers(1, 4)]:
+            CHANGES[str(name)](world)
+
+    for _ in range(3):
+        state = random.bit_generator.state
+        known = outcome(world, change, {})
+        random.bit_generator.state = state
+        with pytest.MonkeyPatch.context() as patch:
+            forget_all(patch)
+            expected = outcome(world, change, {})
+        compare(known, expected)
+
+
+def test_known_states_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tapes whose launches differ each time do not keep more and more."""
+    world, program = World(), current_program()
+    monkeypatch.setattr(states, "LIMIT", 40)
+    for k in range(30):
+        with ti.ad.Tape(world.loss):
+            for t in range(4):
+                world.step((t + k) % 7)
             world.gather()
-    assert held == [True] * 3 + [False, False, True][: len(held) - 3]
+        assert states.known_states(program)._count < 60
+    gradient = world.x.grad.to_numpy()
+    with pytest.MonkeyPatch.context() as patch:
+        forget_all(patch)
+        with ti.ad.Tape(world.loss):
+            world.gather()
+    np.testing.assert_array_equal(gradient, world.x.grad.to_numpy())
+
+
+def test_states_go_with_a_field() -> None:
+    """What is known of launches does not keep the memory of a destroyed tree."""
+    builder, x, loss = ti.FieldsBuilder(), ti.field(ti.f64, needs_grad=True), scalar()
+    builder.dense(ti.i, N).place(x)
+    tree = builder.finalize()
+
+    @ti.kernel
+    def add():
+        for i in range(N):
+            loss[None] += x[i] ** 2
+
+    for _ in range(2):
+        with ti.ad.Tape(loss):
+            add()
+    memory = weakref.ref(current_program().fields[x.symbol])
+    tree.destroy()
+    del x
+    gc.collect()
+    assert memory() is None
 
 
 def test_tapes_of_a_new_program() -> None:

@@ -172,8 +172,7 @@ class HostKept(Kept):
 
     @property
     def place(self) -> Hashable:
-        memory = self._memory
-        return memory.__array_interface__["data"][0], memory.shape, memory.strides
+        return self._elements, self._box
 
     def renew(self) -> None:
         assign(self._copy, self._view)

@@ -115,7 +115,8 @@ class HostArena(Arena):
             touched.renew()
             self._capacity.lend(touched, _LENT.format(name))
             return touched
-        elements.deferred.finish(None if not box else within_shape(box, elements.shape)[:1])
+        if elements.deferred:
+            elements.deferred.finish(None if not box else within_shape(box, elements.shape)[:1])
         view = elements.within(box)
         if self._apart:
             copy = np.empty(view.shape, view.dtype)
