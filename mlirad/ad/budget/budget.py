@@ -223,7 +223,7 @@ class CountedVersions(Versions):
         super().__init__(program, rules)
         self._count, self._tangents = count, tangents
 
-    def _keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
+    def keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
         span = span_of(elements, overwritten.box)
         if span is not None:
             self._count(size_of(elements, span, self._tangents))

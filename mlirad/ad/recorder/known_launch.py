@@ -1,5 +1,5 @@
-"""Launches that a tape knows: what they overwrite, and what reverses need behind them, was found by
-an earlier launch, so that only the launch itself and its copies are left to be done."""
+"""Launches that a tape knows: an earlier launch has found what they overwrite, and what reverses
+need behind them, so that only the launch itself and its copies are left to be done."""
 
 from __future__ import annotations
 
@@ -7,55 +7,92 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.ad.recorder.lost import warn_of_views
+from mlirad.ad.recording.array_table import TapeArray
 from mlirad.ad.recording.entries import RecordedLaunch
-from mlirad.ad.recording.known_states import KnownLaunch, KnownPart, State
+from mlirad.ad.recording.known_states import KnownLaunch, KnownPiece, Overwritten, State
 from mlirad.ad.recording.ledger import Ledger
+from mlirad.ad.recording.versions import Version
 from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import Mode
-from mlirad.runtime.kernels.variant import Variant
+
+_NO_ARRAYS: Sequence[TapeArray] = ()
 
 
-def known_launch(ledger: Ledger, launch: Launch) -> KnownLaunch | None:
-    """Return what is known of a launch; None if it has to be looked at."""
+def known_launch(ledger: Ledger, launch: Launch) -> tuple[KnownLaunch, Sequence[TapeArray]] | None:
+    """Return what is known of a launch, and its arrays; None if it has to be looked at."""
     state = ledger.needs.state
-    known = state.find(launch.variant, launch.values)
+    recipe = state.find(launch)
     if not state.states.hold(ledger.program):
         ledger.versions.forget_known()
         return None
-    return None if ledger.outer_adjoints.symbols else known
+    if recipe is None or ledger.outer_adjoints.symbols:
+        return None
+    arrays = _arrays(ledger, launch) if launch.arrays else _NO_ARRAYS
+    return None if arrays is None else (recipe, arrays)
 
 
-def repeat(ledger: Ledger, launch: Launch, known: KnownLaunch) -> Any:
+def _arrays(ledger: Ledger, launch: Launch) -> Sequence[TapeArray] | None:
+    """Return the arrays of a launch as the tape knows them; None if it gave one a gradient."""
+    table, arrays = ledger.arrays.table, list[TapeArray]()
+    for buffer in launch.arrays:
+        array = table.find(buffer)
+        if array is None:
+            array = table.know(buffer, launch.kernel.__name__)
+            ledger.claims.use_arrays([buffer.owner])
+        if array.hidden is not None:
+            return None
+        arrays.append(array)
+    return arrays
+
+
+def repeat(
+    ledger: Ledger, launch: Launch, recipe: KnownLaunch, arrays: Sequence[TapeArray]
+) -> tuple[Any, ...]:
     """Launch and record a kernel of which all is known; what it returns."""
-    needs, entries = ledger.needs, ledger.entries
-    changes, needs.state = known.after is not needs.state, known.after
+    needs, entries, buffers = ledger.needs, ledger.entries, launch.arrays
+    changes, needs.state = recipe.after is not needs.state, recipe.after
     ledger.claims.use_variant(launch.variant)
-    for part in known.parts:
-        piece = launch if part.variant is launch.variant else launch.with_variant(part.variant)
+    for piece in recipe.pieces:
+        launched = launch.with_variant(piece.variant)
         if changes:
-            needs.later.append((piece, part.derivative.footprints))
-        saved = needs.keep_again(part.overwritten) if part.overwritten else []
-        results = part.code.launch(piece.values)
-        entries.append(RecordedLaunch(piece, saved, part.derivative))
+            needs.later.append((launched, piece.derivative.footprints))
+        saved = _copies(ledger, launched, piece.overwritten) if piece.overwritten else []
+        results = piece.code.launch(launched.values, buffers)
+        entries.append(RecordedLaunch(launched, saved, piece.derivative, buffers, arrays))
     if ledger.program.threads.views:
         warn_of_views(ledger, launch)
     return results
 
 
+def _copies(ledger: Ledger, launch: Launch, overwritten: Sequence[Overwritten]) -> list[Version]:
+    """Copy the elements that a launch overwrites."""
+    versions: list[Version] = []
+    for box in overwritten:
+        key = box.key
+        if isinstance(key, str):
+            elements = ledger.program.fields[key].elements
+        else:
+            elements = next(array for array in launch.arrays if array.address == key).elements()
+        versions += ledger.needs.keep(box, elements)
+    return versions
+
+
 def note_known(
-    state: State, ledger: Ledger, variant: Variant, launches: Sequence[Launch], mode: Mode
+    state: State, ledger: Ledger, launch: Launch, launches: Sequence[Launch], mode: Mode
 ) -> None:
-    """Note a launch of a kernel, by its parts, that was just recorded in a state, if others are
+    """Note a launch that was just recorded in a state, as the launches of its pieces, if others are
     recorded like it."""
-    if variant.used_gradients or ledger.outer_adjoints.symbols or launches[0].arrays:
+    variant, versions = launch.variant, ledger.versions
+    if variant.used_gradients or ledger.outer_adjoints.symbols:
         return
-    versions, parts, is_for_all = ledger.versions, list[KnownPart](), True
-    for launch, entry in zip(launches, ledger.entries[-len(launches) :]):
-        if not isinstance(entry, RecordedLaunch) or entry.launch is not launch:
+    if launches[0].arrays is not launch.arrays or not all(a.is_ours for a in launch.arrays):
+        return
+    pieces, is_for_all = list[KnownPiece](), True
+    for launched, entry in zip(launches, ledger.entries[-len(launches) :]):
+        if not isinstance(entry, RecordedLaunch) or entry.launch is not launched:
             return
         derivative, overwritten = entry.derivative, [saved.overwritten for saved in entry.saved]
-        is_for_all = is_for_all and versions.change_nothing(launch, derivative.footprints)
-        code = launch.variant.codes.code(mode)
-        parts.append(KnownPart(launch.variant, code, derivative, overwritten))
-    known = KnownLaunch(parts, variant.codes, versions.state, is_for_all)
-    state.note(variant, launches[0].values, known)
+        is_for_all = is_for_all and versions.change_nothing(launched, derivative.footprints)
+        code = launched.variant.codes.code(mode)
+        pieces.append(KnownPiece(launched.variant, code, derivative, overwritten))
+    state.note(launch, KnownLaunch(pieces, variant.codes, versions.state, is_for_all))

@@ -74,8 +74,9 @@ class ProgramMode(RecordingMode):
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         ledger, variant = self.ledger, launch.variant
-        if ledger.repeats_known and (known := known_launch(ledger, launch)) is not None:
-            return repeat(ledger, launch, known)
+        if ledger.repeats_known and (recipe := known_launch(ledger, launch)) is not None:
+            return repeat(ledger, launch, *recipe)
+        asked = launch
         if variant.used_gradients:
             use_gradients(ledger, variant.used_gradients, None, variant)
         if ledger.outer_adjoints.symbols:
@@ -91,7 +92,7 @@ class ProgramMode(RecordingMode):
         for piece in launches:
             results = self.record(piece)
         if ledger.repeats_known:
-            note_known(state, ledger, variant, launches, self._primal_mode(variant))
+            note_known(state, ledger, asked, launches, self._primal_mode(variant))
         if self.program.threads.views:
             warn_of_views(ledger, launch)
         return results

@@ -1,18 +1,19 @@
-"""What tapes know of launches from earlier ones: launches that are recorded in the same order need
-and overwrite the same elements.
+"""Launches that a thread recorded before: in the same order they need and overwrite the same
+elements.
 
-What reverses need of memory is a state. Each change of it leads to another, which is the same
+The memory that reverses need is a state. Each change of it leads to another, which is the same
 object whenever the same change happens in the same state, also on later tapes of the thread. A
-kernel that was recorded in a state is noted there, with what it overwrites and the state behind it.
+launch that was recorded in a state is noted there, with the elements that it overwrites and the
+state behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import msgspec
 
+from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.footprints import Footprints
@@ -36,8 +37,8 @@ class Overwritten(msgspec.Struct, frozen=True):
     redone: bool
 
 
-class KnownPart(msgspec.Struct, frozen=True):
-    """A part of a kernel as tapes launch it."""
+class KnownPiece(msgspec.Struct, frozen=True):
+    """A piece of a kernel as tapes launch it."""
 
     variant: Variant
     code: Code
@@ -46,17 +47,17 @@ class KnownPart(msgspec.Struct, frozen=True):
 
 
 class KnownLaunch(msgspec.Struct, frozen=True):
-    """A launch of a kernel in a state: its parts, and the state behind it; `is_for_all` if it is
-    the same for all arguments."""
+    """The pieces of a launch in a state, and the state behind it; `is_for_all` if they are the same
+    for all arguments."""
 
-    parts: Sequence[KnownPart]
+    pieces: Sequence[KnownPiece]
     codes: Codes
     after: State
     is_for_all: bool
 
 
 class State:
-    """What reverses need of memory; two of the same object need the same."""
+    """The memory that reverses need; the same object stands for the same memory."""
 
     __slots__ = ("_following", "launches", "states")
 
@@ -74,22 +75,29 @@ class State:
                 self._following[change] = state
         return state
 
-    def find(self, variant: Variant, values: Sequence[Any]) -> KnownLaunch | None:
-        """Return the launch of a kernel, if it is noted."""
-        launch = self.launches.get(variant)
-        if launch is None:
-            numbers = self.states.numbers.get(variant)
-            if not numbers:
+    def find(self, launch: Launch) -> KnownLaunch | None:
+        """Return what is known of a launch, if it was noted."""
+        recipe = self.launches.get(launch.variant)
+        if recipe is None:
+            numbers = self.states.numbers.get(launch.variant)
+            if numbers is None or not (numbers or launch.arrays):
                 return None
-            launch = self.launches.get((variant, *[values[number] for number in numbers]))
-        return None if launch is None or launch.codes.is_stale else launch
+            recipe = self.launches.get(_key(launch, numbers))
+        return None if recipe is None or recipe.codes.is_stale else recipe
 
-    def note(self, variant: Variant, values: Sequence[Any], launch: KnownLaunch) -> None:
-        """Note a launch of a kernel."""
+    def note(self, launch: Launch, recipe: KnownLaunch) -> None:
+        """Note what is known of a launch."""
         if self.states.take_room():
-            numbers = () if launch.is_for_all else self.states.numbers_of(variant, launch)
-            key = variant if not numbers else (variant, *[values[number] for number in numbers])
-            self.launches[key] = launch
+            numbers = () if recipe.is_for_all else self.states.numbers_of(launch.variant, recipe)
+            self.launches[_key(launch, numbers)] = recipe
+
+
+def _key(launch: Launch, numbers: Sequence[int]) -> Hashable:
+    """Return a key of the boxes that a launch accesses."""
+    if not (numbers or launch.arrays):
+        return launch.variant
+    values = [launch.values[number] for number in numbers]
+    return launch.variant, *values, *[(array.address, array.dims) for array in launch.arrays]
 
 
 class KnownStates:
@@ -116,11 +124,11 @@ class KnownStates:
         self._count += 1
         return not self.are_full
 
-    def numbers_of(self, variant: Variant, launch: KnownLaunch) -> tuple[int, ...]:
+    def numbers_of(self, variant: Variant, recipe: KnownLaunch) -> tuple[int, ...]:
         """Return the arguments by which boxes of a kernel differ."""
         numbers = self.numbers.get(variant)
         if numbers is None:
-            footprints = [part.derivative.footprints for part in launch.parts]
+            footprints = [piece.derivative.footprints for piece in recipe.pieces]
             numbers = self.numbers[variant] = _box_arguments(footprints)
         return numbers
 
@@ -138,8 +146,8 @@ def _box_arguments(footprints: Sequence[Footprints]) -> tuple[int, ...]:
     """Return the numbers of the arguments that bounds of boxes depend on."""
     axes = [
         axis
-        for each in footprints
-        for access in (*each.needed, *each.written)
+        for accesses in footprints
+        for access in (*accesses.needed, *accesses.written)
         for axis in access.axes
     ]
     bounds = [bound for axis in axes for bound in (axis.low, axis.high) if bound is not None]

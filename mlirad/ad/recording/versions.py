@@ -124,7 +124,7 @@ class Versions:
         return self.program.arena()
 
     def _follow(self, change: Hashable) -> None:
-        """What is needed changes."""
+        """Note a change of what is needed."""
         if not self.state.states.hold(self.program):
             self.forget_known()
         self.state = self.state.follow(change)
@@ -150,7 +150,7 @@ class Versions:
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
         overwritten = self.find_overwritten(launch, footprints)
-        return [version for found in overwritten for version in self._keep(*found)]
+        return [version for box, elements in overwritten for version in self.keep(box, elements)]
 
     def find_overwritten(
         self, launch: Launch, footprints: Footprints
@@ -181,15 +181,6 @@ class Versions:
             self._satisfy(key, box)
         return overwritten
 
-    def keep_again(self, overwritten: Sequence[Overwritten]) -> list[Version]:
-        """Copy what a known launch will overwrite of fields."""
-        fields = self.program.fields
-        return [
-            version
-            for each in overwritten
-            for version in self._keep(each, fields[str(each.key)].elements)
-        ]
-
     def _may_be_needed(self, footprints: Footprints, launch: Launch) -> bool:
         """Return whether a launch may write to arrays that earlier reverses need."""
         if launch.arrays:
@@ -199,7 +190,8 @@ class Versions:
             return True
         return bool(self.left) and not self.left.keys().isdisjoint(written)
 
-    def _keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
+    def keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
+        """Copy elements that are about to be overwritten."""
         key, box, name = overwritten.key, overwritten.box, _name(overwritten.key)
         beside = [self._arena.keep(other, box, name) for other in self.beside(key)]
         return [Version(self._arena.keep(elements, box, name), overwritten, beside)]
@@ -252,7 +244,7 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, elements))
-        return self._keep(Overwritten(key, box, reader, place, False), elements)
+        return self.keep(Overwritten(key, box, reader, place, False), elements)
 
     def before_change(
         self,
@@ -282,7 +274,7 @@ class Versions:
         )
         needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
-        return self._keep(Overwritten(key, needed, read, f"Python before {place}", False), elements)
+        return self.keep(Overwritten(key, needed, read, f"Python before {place}", False), elements)
 
     def need(self, key: Key, elements: Elements, place: str) -> None:
         """Note that a reverse will read all of an array."""

@@ -16,10 +16,11 @@ from gradients import State, array, scalar, scatter, variable
 from msgspec.structs import replace
 
 import mlirad as ti
-from mlirad.ad.recording.array_gradients import ArrayGradients
 from mlirad.ad.recording import known_states as states
+from mlirad.ad.recording.array_gradients import ArrayGradients
 from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.versions import Versions
+from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.ready import Ready
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.program import program as current_program
@@ -302,7 +303,7 @@ def forget_all(patch: pytest.MonkeyPatch) -> None:
         ledger._known_pieces.clear()
         return pieces(ledger, launch)
 
-    patch.setattr(states.State, "find", lambda state, variant, values: None)
+    patch.setattr(states.State, "find", lambda state, launch: None)
     patch.setattr(ArrayGradients, "are_known", lambda gradients, launch: False)
     patch.setattr(Ready, "launch", lambda ready, kernel, arguments: None)
     patch.setattr(Versions, "after_launch", note_anew)
@@ -338,8 +339,8 @@ def is_known(patch: pytest.MonkeyPatch) -> list[bool]:
     """Return a list that gets, for each launch, whether its tape knew it."""
     known, find = list[bool](), states.State.find
 
-    def note(state: states.State, *arguments: Any) -> Any:
-        found = find(state, *arguments)
+    def note(state: states.State, launch: Launch) -> Any:
+        found = find(state, launch)
         known.append(found is not None)
         return found
 
@@ -442,6 +443,14 @@ def test_known_states_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_states_go_with_a_field() -> None:
     """What is known of launches does not keep the memory of a destroyed tree."""
+    tree, memory = _recorded_tree()
+    tree.destroy()
+    gc.collect()
+    assert memory() is None
+
+
+def _recorded_tree() -> tuple[Any, weakref.ref[Any]]:
+    """Return a tree with a field that two tapes used, and the field's memory."""
     builder, x, loss = ti.FieldsBuilder(), ti.field(ti.f64, needs_grad=True), scalar()
     builder.dense(ti.i, N).place(x)
     tree = builder.finalize()
@@ -454,11 +463,7 @@ def test_states_go_with_a_field() -> None:
     for _ in range(2):
         with ti.ad.Tape(loss):
             add()
-    memory = weakref.ref(current_program().fields[x.symbol])
-    tree.destroy()
-    del x
-    gc.collect()
-    assert memory() is None
+    return tree, weakref.ref(current_program().fields[x.symbol])
 
 
 def test_tapes_of_a_new_program() -> None:
