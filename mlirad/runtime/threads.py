@@ -17,33 +17,25 @@ class Views:
     through them, nobody sees."""
 
     def __init__(self) -> None:
-        # each with the line that it was handed to, by field or address
-        self._handed: dict[str | int, list[tuple[ref[Any], str]]] = {}
-        self._writable: dict[str | int, list[tuple[ref[Any], str]]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._handed)
+        # each with the line that it was handed to, by field or address; some may be gone
+        self.handed: dict[str | int, list[tuple[ref[Any], str]]] = {}
+        self.writable: dict[str | int, list[tuple[ref[Any], str]]] = {}
 
     def add(self, key: str | int, view: Any, place: str) -> None:
         """A view is handed to a line of the program."""
-        self._handed[key] = [*self._existing(key), (ref(view), place)]
+        self.handed[key] = [*self._existing(key), (ref(view), place)]
 
     def add_writable(self, key: str | int, view: Any, place: str) -> None:
         """A view that can be written to is handed to a line of the program."""
-        self._writable[key] = [
-            entry for entry in self._writable.get(key, ()) if entry[0]() is not None
+        self.writable[key] = [
+            entry for entry in self.writable.get(key, ()) if entry[0]() is not None
         ] + [(ref(view), place)]
-
-    @property
-    def are_writable(self) -> bool:
-        """Return whether there may be views that can be written to."""
-        return bool(self._writable)
 
     def lent_writable(self, keys: Iterable[str | int]) -> tuple[str | int, str] | None:
         """The first of some fields or arrays that has a view that can be written to, and the line
         that it was handed to; None if none has."""
         for key in keys:
-            for view, place in self._writable.get(key, ()):
+            for view, place in self.writable.get(key, ()):
                 if view() is not None:
                     return key, place
         return None
@@ -52,17 +44,17 @@ class Views:
         """The lines that existing views of a field or ndarray were handed to; these are looked at
         no more."""
         views = self._existing(key)
-        self._handed.pop(key, None)
+        self.handed.pop(key, None)
         return [place for _, place in views]
 
     def __contains__(self, key: object) -> bool:
-        return key in self._handed
+        return key in self.handed
 
     def __iter__(self) -> Iterator[str | int]:
-        return iter(list(self._handed))
+        return iter(list(self.handed))
 
     def _existing(self, key: str | int) -> list[tuple[ref[Any], str]]:
-        return [view for view in self._handed.get(key, ()) if view[0]() is not None]
+        return [view for view in self.handed.get(key, ()) if view[0]() is not None]
 
 
 class Threads:

@@ -69,7 +69,7 @@ class TangentRecorder(Recorder):
         check = variant.codes.collision_check(self._mode)
         if check is not None:
             check.launch(launch.values, launch.arrays)
-        if self.program.threads.views and not self.is_constant:
+        if self.program.threads.views.handed and not self.is_constant:
             self._warn_of_views(launch)
         return launch.run(self._mode)
 
@@ -83,7 +83,7 @@ class TangentRecorder(Recorder):
             if isinstance(key, int):
                 array = launch.array(key)
                 key, name = array.address, f"a ti.ndarray of shape {array.dims}"
-            if key in self.program.threads.views and any(
+            if key in self.program.threads.views.handed and any(
                 self.duals.carries(launch.variant, source) for source in flow.sources
             ):
                 warn_of_view(self.program, key, name, "forward mode")

@@ -18,17 +18,30 @@ from mlirad.pipeline.mode import Mode
 _NO_ARRAYS: Sequence[TapeArray] = ()
 
 
-def known_launch(ledger: Ledger, launch: Launch) -> tuple[KnownLaunch, Sequence[TapeArray]] | None:
-    """Return what is known of a launch, and its arrays; None if it has to be looked at."""
-    state = ledger.needs.state
+def repeat(ledger: Ledger, launch: Launch) -> tuple[Any, ...] | None:
+    """Launch and record a kernel of which all is known; return its results, or None if the launch
+    has to be looked at."""
+    state, program = ledger.needs.state, ledger.program
     recipe = state.find(launch)
-    if not state.states.hold(ledger.program):
+    if not state.states.hold(program):
         ledger.versions.forget_known()
         return None
     if recipe is None or ledger.outer_adjoints.symbols:
         return None
     arrays = _arrays(ledger, launch) if launch.arrays else _NO_ARRAYS
-    return None if arrays is None else (recipe, arrays)
+    if arrays is None:
+        return None
+    ledger.claims.use_variant(launch.variant)
+    if recipe.is_plain:
+        piece = recipe.pieces[0]
+        results = piece.code.launch(launch.values, launch.arrays)
+        entry = RecordedLaunch(launch, [], piece.derivative, launch.arrays, arrays)
+        ledger.entries.append(entry)
+    else:
+        results = _repeat_pieces(ledger, launch, recipe, arrays)
+    if program.threads.views.handed:
+        warn_of_views(ledger, launch)
+    return results
 
 
 def _arrays(ledger: Ledger, launch: Launch) -> Sequence[TapeArray] | None:
@@ -45,13 +58,11 @@ def _arrays(ledger: Ledger, launch: Launch) -> Sequence[TapeArray] | None:
     return arrays
 
 
-def repeat(
+def _repeat_pieces(
     ledger: Ledger, launch: Launch, recipe: KnownLaunch, arrays: Sequence[TapeArray]
 ) -> tuple[Any, ...]:
-    """Launch and record a kernel of which all is known; what it returns."""
     needs, entries, buffers = ledger.needs, ledger.entries, launch.arrays
     changes, needs.state = recipe.after is not needs.state, recipe.after
-    ledger.claims.use_variant(launch.variant)
     for piece in recipe.pieces:
         launched = launch.with_variant(piece.variant)
         if changes:
@@ -59,8 +70,6 @@ def repeat(
         saved = _copies(ledger, launched, piece.overwritten) if piece.overwritten else []
         results = piece.code.launch(launched.values, buffers)
         entries.append(RecordedLaunch(launched, saved, piece.derivative, buffers, arrays))
-    if ledger.program.threads.views:
-        warn_of_views(ledger, launch)
     return results
 
 
@@ -95,4 +104,6 @@ def note_known(
         is_for_all = is_for_all and versions.change_nothing(launched, derivative.footprints)
         code = launched.variant.codes.code(mode)
         pieces.append(KnownPiece(launched.variant, code, derivative, overwritten))
-    state.note(launch, KnownLaunch(pieces, variant.codes, versions.state, is_for_all))
+    after = versions.state
+    is_plain = after is state and len(pieces) == 1 and pieces[0].variant is variant
+    state.note(launch, KnownLaunch(pieces, variant.codes, after, is_for_all, is_plain))

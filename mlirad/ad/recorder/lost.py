@@ -214,7 +214,7 @@ def warn_of_views(ledger: Ledger, launch: Launch | None = None) -> None:
     """Say where Python has views of what carries a derivative now, after a launch of a kernel or
     another change."""
     views = ledger.program.threads.views
-    if not views or (launch is not None and not _reaches(launch, views)):
+    if not views.handed or (launch is not None and not _reaches(launch, views)):
         return
     ledger.carriers.follow(ledger.entries)
     for key in views:

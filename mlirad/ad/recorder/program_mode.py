@@ -8,7 +8,7 @@ from typing import Any
 
 from mlirad.ad.recorder.call_mode import call_of
 from mlirad.ad.recorder.custom_gradients import nothing
-from mlirad.ad.recorder.known_launch import known_launch, note_known, repeat
+from mlirad.ad.recorder.known_launch import note_known, repeat
 from mlirad.ad.recorder.lost import (
     warn_of_carried_read,
     warn_of_carried_result,
@@ -74,8 +74,8 @@ class ProgramMode(RecordingMode):
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         ledger, variant = self.ledger, launch.variant
-        if ledger.repeats_known and (recipe := known_launch(ledger, launch)) is not None:
-            return repeat(ledger, launch, *recipe)
+        if ledger.repeats_known and (results := repeat(ledger, launch)) is not None:
+            return results
         asked = launch
         if variant.used_gradients:
             use_gradients(ledger, variant.used_gradients, None, variant)
@@ -93,7 +93,7 @@ class ProgramMode(RecordingMode):
             results = self.record(piece)
         if ledger.repeats_known:
             note_known(state, ledger, asked, launches, self._primal_mode(variant))
-        if self.program.threads.views:
+        if self.program.threads.views.handed:
             warn_of_views(ledger, launch)
         return results
 

@@ -48,12 +48,13 @@ class KnownPiece(msgspec.Struct, frozen=True):
 
 class KnownLaunch(msgspec.Struct, frozen=True):
     """The pieces of a launch in a state, and the state behind it; `is_for_all` if they are the same
-    for all arguments."""
+    for all arguments, `is_plain` if the kernel is one piece and the state stays."""
 
     pieces: Sequence[KnownPiece]
     codes: Codes
     after: State
     is_for_all: bool
+    is_plain: bool
 
 
 class State:

@@ -77,7 +77,7 @@ class Launch:
     def record_by(self, recorder: Any) -> tuple[Any, ...]:
         """Have a `Recorder` run the primal; the results of the kernel."""
         variant, threads = self.variant, self.variant.program.threads
-        if threads.views.are_writable:
+        if threads.views.writable:
             self._check_views()
         threads.count_change()
         variant.launched_at = RECORDED
