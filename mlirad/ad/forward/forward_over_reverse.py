@@ -33,7 +33,7 @@ from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
 from mlirad.runtime.kernels.variant import Variant
-from mlirad.runtime.memory.memory import Elements, Index, clear_later
+from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -170,12 +170,10 @@ class ForwardOverReverse(Order):
         else:
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
+        backlog = None if isinstance(target, Ndarray) else self.program.backlog
         sparse = sparse_memory(target, index)
         for elements in tangents:
-            if index is None and sparse is None and not isinstance(target, Ndarray):
-                clear_later(elements, self.program.backlog)
-            else:
-                clear_written([elements], box_of(elements, index), sparse)
+            clear_written([elements], box_of(elements, index), sparse, backlog)
         return beside
 
     def _keep(self, target: Target, index: Index | None) -> None:

@@ -196,7 +196,8 @@ class ProgramMode(RecordingMode):
         saved = ledger.versions.before_write(key, elements, touched, place)
         beside = order.host_write(target, index, hidden)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
-        ledger.add(HostWrite(elements, adjoints, box, saved, key, sparse))
+        backlog = self.program.backlog if isinstance(target, Field) else None
+        ledger.add(HostWrite(elements, adjoints, box, saved, key, sparse, backlog=backlog))
         for name, cells in activities_of(target) if sparse is not None else ():
             ledger.versions.need(name, cells, place)
 

@@ -24,6 +24,7 @@ from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow, Footprints
 from mlirad.runtime.kernels.codes import Derivative
 from mlirad.runtime.kernels.variant import Variant
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Kept, SparseElements
 from mlirad.runtime.memory.values import Values
@@ -151,10 +152,11 @@ class HostWrite(Entry, msgspec.Struct, metaclass=AbstractStruct):
     key: Key  # of the field or array
     sparse: FieldMemory | None = None  # of a field of which it sets the active elements only
     written: Values | Kept | None = None  # once it is done, where the tape is asked for it
+    backlog: Backlog | None = None  # of the program, if it writes to a field
 
     def reverse(self) -> None:
         """Clear the adjoint: what was there before has no influence any more."""
-        clear_written(self.adjoints, self.box, self.sparse)
+        clear_written(self.adjoints, self.box, self.sparse, self.backlog)
 
     def move(self, outer_adjoints: OuterAdjoints) -> None:
         self.adjoints = [outer_adjoints.elements(adjoint) for adjoint in self.adjoints]

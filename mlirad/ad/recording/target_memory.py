@@ -10,8 +10,9 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Elements, Index
+from mlirad.runtime.memory.memory import Elements, Index, clear_later
 
 
 def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
@@ -51,13 +52,22 @@ def index_of_copy(target: Field) -> tuple[()] | None:
     return () if target.is_derivative else None
 
 
-def clear_written(derivatives: Sequence[Elements], box: Box, sparse: FieldMemory | None) -> None:
-    """Set derivatives to 0 where constants were written; see `sparse_memory`."""
+def clear_written(
+    derivatives: Sequence[Elements],
+    box: Box,
+    sparse: FieldMemory | None,
+    backlog: Backlog | None = None,
+) -> None:
+    """Set derivatives to 0 where constants were written; see `sparse_memory`. All of a large one
+    are set when they are used, if a `backlog` is given."""
+    is_whole = all(ends == (None, None) for ends in box)
     for elements in derivatives:
-        if sparse is None:
-            elements.fill(0, box)
-        else:
+        if sparse is not None:
             sparse.clear_active(elements, box)
+        elif is_whole and backlog is not None:
+            clear_later(elements, backlog)
+        else:
+            elements.fill(0, box)
 
 
 def box_of(elements: Elements, index: Index | None) -> Box:

@@ -75,6 +75,29 @@ def test_what_nobody_touches_is_not_written() -> None:
     assert program.idle.grad[5] == 0 and not waits(program.idle.grad)
 
 
+@pytest.mark.cpu_code("writes to its memory")
+def test_a_reverse_clears_what_python_wrote_over_when_it_is_used() -> None:
+    """Of what Python wrote as a whole; a part of it is cleared at once."""
+    program = Program()
+
+    def run() -> None:
+        program.y.fill(2.0)
+        program.idle[3] = 1.0
+        program.run()
+
+    v = np.linspace(1, 2, N)
+    ti.ad.hvp(run, program.loss, program.x, v)  # which gives `y` its tangents
+    product = ti.ad.hvp(run, program.loss, program.x, v)
+    assert all(map(waits, (program.y.grad, program.y.grad.dual)))
+    assert not program.y.grad.to_numpy().any() and not program.y.grad.dual.to_numpy().any()
+    assert not program.idle.grad.to_numpy().any()
+    np.testing.assert_allclose(product, 12 * program.values**2 * v, rtol=1e-12)
+    with ti.ad.Tape(program.loss):
+        run()
+    program.check()
+    assert waits(program.y.grad) and not program.y.grad.to_numpy().any()
+
+
 def read_by_a_kernel(idle: Any) -> float:
     @ti.kernel
     def read() -> ti.f64:
