@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, read_box
-from mlirad.analysis.linear import evaluate_sum
+from mlirad.analysis.linear import Linear, evaluate_sum
 from mlirad.bindings import ir
 from mlirad.ir.reports.location import read_place
 from mlirad.runtime.boxes import Box
@@ -79,11 +79,16 @@ class Footprints(msgspec.Struct, frozen=True, dict=True):
         return all(footprint.is_fixed for footprint in self.needed)
 
 
-class Accesses(msgspec.Struct, frozen=True):
+class Accesses(msgspec.Struct, frozen=True, dict=True):
     """All that a kernel does to fields and array arguments."""
 
     read: tuple[Footprint, ...]
     written: tuple[Footprint, ...]
+
+    @cached_property
+    def written_fields(self) -> frozenset[str]:
+        """The fields that are written."""
+        return frozenset([o.array for o in self.written if isinstance(o.array, str)])
 
 
 def _box(axes: Axes) -> Callable[[Sequence[Any]], Box]:
@@ -242,6 +247,34 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
 def launch_boxes(boxes: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:
     """Boxes of one array, those that line up as one, for the arguments of a launch."""
     return [footprint.box for footprint in _merge([Footprint("", "", axes) for axes in boxes])]
+
+
+def launch_ranges(ranges: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:
+    """Boxes of one axis, also those as one that line up and move together."""
+    together: dict[Any, list[tuple[int, int]]] = {}
+    others = list[Axes]()
+    for axes in ranges:
+        low, high = axes[0].low, axes[0].high
+        if low is None or high is None or low.terms != high.terms:
+            others.append(axes)
+        else:
+            together.setdefault(low.terms, []).append((low.constant, high.constant))
+    lined_up = [
+        (Axis(Linear(terms, first), Linear(terms, last)),)
+        for terms, ends in together.items()
+        for first, last in _joined(ends)
+    ]
+    return launch_boxes([*lined_up, *others])
+
+
+def _joined(ends: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges of numbers, those as one that meet or follow one another."""
+    joined = list[tuple[int, int]]()
+    for first, last in sorted(ends):
+        if joined and first <= joined[-1][1] + 1:
+            first, last = joined[-1][0], max(last, joined.pop()[1])
+        joined.append((first, last))
+    return joined
 
 
 def read_flows(module: ir.Module) -> Flows:

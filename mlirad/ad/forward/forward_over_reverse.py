@@ -125,9 +125,7 @@ class ForwardOverReverse(Order):
     def _before_write(self, variant: Variant, arrays: Sequence[ArrayBuffer] = ()) -> None:
         """A kernel is about to write to fields and arrays."""
         if self.moved.are_directions:
-            written = variant.notes.accesses().written
-            arrays_written = [access.array for access in written]
-            self.moved.before_write(array for array in arrays_written if isinstance(array, str))
+            self.moved.before_write(variant.notes.accesses().written_fields)
             self.moved.before_arrays_write(arrays)
 
     def before_run(self, launch: Launch, *, is_constant: bool) -> None:

@@ -3,7 +3,7 @@ and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,8 +69,10 @@ class MovedTangents:
         """Return whether tangents lie in the caller's arrays."""
         return bool(self._directions)
 
-    def before_write(self, symbols: Iterable[str]) -> None:
+    def before_write(self, symbols: Collection[str]) -> None:
         """Move tangents of fields that something is about to write to."""
+        if self._directions.keys().isdisjoint(symbols):
+            return
         for symbol in symbols:
             for tangents, values in self._directions.pop(symbol, ()):
                 self._move(tangents, None)

@@ -10,7 +10,7 @@ from mlirad.ad.recording.target_memory import box_of
 from mlirad.lang.arguments.overlaps import same_key
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.boxes import Box, CoveredBoxes, within_shape
+from mlirad.runtime.boxes import WHOLE, Box, CoveredBoxes, within_shape
 from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
@@ -40,13 +40,26 @@ class OverwrittenFields:
 
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
         """Keep a box of a field that is about to be written."""
-        covered = self._covered.setdefault(symbol, CoveredBoxes())
+        covered = self._covered.get(symbol)
+        if covered is None:
+            covered = self._covered[symbol] = self._begin(symbol, elements)
         bounded = within_shape(box, elements.shape)  # boxes of known ends that line up are one
-        if not covered.holds(bounded) and not self._program.derivatives.are_derivatives(symbol):
+        if not covered.holds(bounded):
             covered.add(bounded)
-            copy = elements.kept_copy(bounded)
-            copy = copy or self._arena.keep(elements, bounded, f"'{symbol}'")
+            copy = self._arena.keep(elements, bounded, f"'{symbol}'")
             self._kept.setdefault(elements, []).append((bounded, copy))
+
+    def _begin(self, symbol: str, elements: Elements) -> CoveredBoxes:
+        """Return the boxes of a field that are kept before the first write to it: those that are
+        still to be put back, which nothing has changed since; of a derivative, all."""
+        covered = CoveredBoxes()
+        if self._program.derivatives.are_derivatives(symbol):
+            covered.add(WHOLE)
+        elif copies := elements.kept_copies():
+            self._kept[elements] = list(copies)
+            for box, _ in copies:
+                covered.add(box)
+        return covered
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from mlirad.dialect.field_layout import Kind
-from mlirad.runtime.boxes import Box
+from mlirad.runtime.boxes import Box, KnownBox
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.values import Values
@@ -179,9 +179,9 @@ class Elements(ABC):
         for _, copy in reversed(copies):
             copy.restore()
 
-    def kept_copy(self, box: Box) -> Kept | None:
-        """A copy of a box that is still to be put back, where there is one."""
-        return None
+    def kept_copies(self) -> list[tuple[KnownBox, Kept]]:
+        """The copies of boxes that are still to be put back."""
+        return []
 
     def lend(self, *, writable: bool = False) -> Values | None:
         """A view, read-only unless it is to be `writable`, that lives as long as it is used, and

@@ -105,6 +105,36 @@ def test_copies_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first == STEPS and f"'{program.u.symbol}'" not in kept
 
 
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_programs_that_overwrite_other_boxes(is_seen: bool) -> None:
+    """One after the other, with copies of the other one that are still to be put back."""
+    program = Steps()
+
+    @ti.kernel
+    def partly(t: ti.i32):
+        for i in range(3, 9):
+            program.u[t, i] = program.x[i] ** 3
+        for i in range(N):
+            program.loss[None] += program.u[t, i] ** 2
+
+    def run() -> None:
+        partly(2)
+        partly(4)
+
+    x, v = program.x.to_numpy(), program.v
+    expected = np.zeros(N)
+    expected[3:9] = (60 * x**4 * v)[3:9]
+    for _ in range(3):
+        np.testing.assert_allclose(program.product(), program.expected(), rtol=1e-12)
+        if is_seen:
+            assert (program.u.to_numpy() == FORMER).all()
+        found = ti.ad.hvp(run, program.loss, program.x, v)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        if is_seen:
+            assert (program.u.to_numpy() == FORMER).all()
+    assert (program.u.to_numpy() == FORMER).all()
+
+
 def element(steps: Steps) -> Any:
     return steps.u[3, 4] - FORMER[3, 4]
 

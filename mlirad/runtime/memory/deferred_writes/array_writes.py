@@ -62,10 +62,22 @@ class DeferredWrites(LaterWrites):
     """Deferred writes to an array, no two of them to one row; until they are done, memory
     holds anything there. Whoever reads elements, or writes to them, calls one of these before."""
 
-    __slots__ = ("_backlog", "_firsts", "_home", "_memory", "_room", "_whole", "_writes", "is_lent")
+    __slots__ = (
+        "_backlog",
+        "_firsts",
+        "_have_rows",
+        "_home",
+        "_memory",
+        "_room",
+        "_whole",
+        "_writes",
+        "is_lent",
+    )
 
     def __init__(self, memory: Values, room: Room | None) -> None:
         self._memory, self._room = memory, room
+        # whether zeros may be written to some rows: pieces of memory
+        self._have_rows = memory.flags.c_contiguous
         if room is not None:
             room.members.append(self)
         self._whole = tuple((0, extent - 1) for extent in memory.shape)
@@ -77,11 +89,6 @@ class DeferredWrites(LaterWrites):
     def __bool__(self) -> bool:
         """Return whether there are any writes."""
         return bool(self._writes)
-
-    @property
-    def _have_rows(self) -> bool:
-        """Return whether zeros may be written to some rows: pieces of memory."""
-        return self._memory.flags.c_contiguous
 
     @property
     def are_possible(self) -> bool:
@@ -123,11 +130,9 @@ class DeferredWrites(LaterWrites):
             self._replace(ordered)
         return True
 
-    def copy_of(self, box: Box) -> Values | None:
-        """The copy whose write to a box is deferred."""
-        bounds = within_shape(box, self._memory.shape)
-        writes = self._writes[self._span(*bounds[0])] if self._writes else []
-        return next((write.copy for write in writes if write.box == bounds), None)
+    def copies(self) -> list[tuple[KnownBox, Values]]:
+        """The copies whose writes are deferred, with their boxes, in the order of rows."""
+        return [(write.box, write.copy) for write in self._writes if write.copy is not None]
 
     # Do them.
 
@@ -153,8 +158,9 @@ class DeferredWrites(LaterWrites):
 
     def _finish_rows(self, first: int, last: int) -> None:
         rows = self._span(first, last)
-        left = [piece for write in self._writes[rows] for piece in self._finish(write, first, last)]
-        self._replace(left, rows)  # behind the writes: others look whether there are any
+        if writes := self._writes[rows]:
+            left = [piece for write in writes for piece in self._finish(write, first, last)]
+            self._replace(left, rows)  # behind the writes: others look whether there are any
 
     def _finish(self, write: Write, first: int, last: int) -> list[Write]:
         """Do a write, of zeros those to some rows; what is left of it."""
@@ -181,14 +187,16 @@ class DeferredWrites(LaterWrites):
     def drop_box(self, box: Box) -> None:
         """Forget those to elements of a box, all of which are about to be set."""
         bounds = within_shape(box, self._memory.shape)
-        if len(box) != len(bounds) or any(low > high for low, high in bounds):
+        if len(box) != len(bounds):
             return
+        for low, high in bounds:
+            if low > high:
+                return
         with self._backlog.lock:
             rows = self._span(*bounds[0])
-            writes = self._writes[rows]
-            self._replace(
-                [piece for write in writes for piece in self._outside(write, bounds)], rows
-            )
+            if writes := self._writes[rows]:
+                left = [piece for write in writes for piece in self._outside(write, bounds)]
+                self._replace(left, rows)
 
     def _outside(self, write: Write, box: KnownBox) -> list[Write]:
         if lies_in(write.box, box):

@@ -10,7 +10,7 @@ import msgspec
 from mlirad.analysis.footprints.footprint import Axes, read_box
 from mlirad.bindings import ir
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.footprints import launch_boxes
+from mlirad.runtime.footprints import launch_boxes, launch_ranges
 
 Boxes = Sequence[Callable[[Sequence[Any]], Box]]  # for the arguments of a launch
 
@@ -27,13 +27,17 @@ NO_NOTES = RowNotes({}, {})
 
 def read_row_notes(module: ir.Module) -> RowNotes:
     """The notes of a kernel."""
-    return RowNotes(_boxes(module, "field.rows"), _boxes(module, "field.sets"))
+    rows, sets = _axes_of_fields(module, "field.rows"), _axes_of_fields(module, "field.sets")
+    return RowNotes(
+        {field: launch_ranges(axes) for field, axes in rows.items()},
+        {field: launch_boxes(axes) for field, axes in sets.items()},
+    )
 
 
-def _boxes(module: ir.Module, name: str) -> dict[str, Boxes]:
+def _axes_of_fields(module: ir.Module, name: str) -> dict[str, list[Axes]]:
     attributes = module.operation.attributes
     notes = map(ir.ArrayAttr, ir.ArrayAttr(attributes[name])) if name in attributes else []
-    return {ir.FlatSymbolRefAttr(field).value: launch_boxes(_axes(boxes)) for field, boxes in notes}
+    return {ir.FlatSymbolRefAttr(field).value: _axes(boxes) for field, boxes in notes}
 
 
 def _axes(boxes: ir.Attribute) -> list[Axes]:

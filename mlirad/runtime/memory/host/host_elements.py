@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.boxes import Box, within_shape
+from mlirad.runtime.boxes import Box, KnownBox, within_shape
 from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, Room
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
@@ -46,10 +46,9 @@ class HostElements(Elements):
         if not self.deferred.put_back(boxes, backlog):
             super().put_back(copies, backlog)
 
-    def kept_copy(self, box: Box) -> Kept | None:
-        """A copy that is still to be put back."""
-        copy = self.deferred.copy_of(box)
-        return None if copy is None else HostKept(self, box, copy)
+    def kept_copies(self) -> list[tuple[KnownBox, Kept]]:
+        """The copies that are still to be put back."""
+        return [(box, HostKept(self, box, copy)) for box, copy in self.deferred.copies()]
 
     def lend(self, *, writable: bool = False) -> Values | None:
         """A view, read-only unless it is to be `writable`; from now on all writes are done at once,
