@@ -252,11 +252,11 @@ def launch_boxes(boxes: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:
 def launch_ranges(ranges: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:
     """Boxes of one axis, also those as one that line up and move together."""
     together: dict[Any, list[tuple[int, int]]] = {}
-    others = list[Axes]()
+    single = list[Axes]()
     for axes in ranges:
         low, high = axes[0].low, axes[0].high
         if low is None or high is None or low.terms != high.terms:
-            others.append(axes)
+            single.append(axes)
         else:
             together.setdefault(low.terms, []).append((low.constant, high.constant))
     lined_up = [
@@ -264,7 +264,7 @@ def launch_ranges(ranges: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]
         for terms, ends in together.items()
         for first, last in _joined(ends)
     ]
-    return launch_boxes([*lined_up, *others])
+    return launch_boxes([*lined_up, *single])
 
 
 def _joined(ends: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@ need behind them, so that only the launch itself and its copies are left to be d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.ad.recorder.lost import warn_of_views
@@ -18,9 +18,9 @@ from mlirad.pipeline.mode import Mode
 _NO_ARRAYS: Sequence[TapeArray] = ()
 
 
-def repeat(ledger: Ledger, launch: Launch) -> tuple[Any, ...] | None:
-    """Launch and record a kernel of which all is known; return its results, or None if the launch
-    has to be looked at."""
+def repeat(ledger: Ledger, launch: Launch, run: Callable[[Launch], Any]) -> tuple[Any, ...] | None:
+    """Launch and record a kernel of which all is known, pieces without code by `run`; return its
+    results, or None if the launch has to be looked at."""
     state, program = ledger.needs.state, ledger.program
     recipe = state.find(launch)
     if not state.states.hold(program):
@@ -32,13 +32,13 @@ def repeat(ledger: Ledger, launch: Launch) -> tuple[Any, ...] | None:
     if arrays is None:
         return None
     ledger.claims.use_variant(launch.variant)
-    if recipe.is_plain:
-        piece = recipe.pieces[0]
+    piece = recipe.pieces[0]
+    if recipe.is_plain and piece.code is not None:
         results = piece.code.launch(launch.values, launch.arrays)
         entry = RecordedLaunch(launch, [], piece.derivative, launch.arrays, arrays)
         ledger.entries.append(entry)
     else:
-        results = _repeat_pieces(ledger, launch, recipe, arrays)
+        results = _repeat_pieces(ledger, launch, recipe, arrays, run)
     if program.threads.views.handed:
         warn_of_views(ledger, launch)
     return results
@@ -59,8 +59,12 @@ def _arrays(ledger: Ledger, launch: Launch) -> Sequence[TapeArray] | None:
 
 
 def _repeat_pieces(
-    ledger: Ledger, launch: Launch, recipe: KnownLaunch, arrays: Sequence[TapeArray]
-) -> tuple[Any, ...]:
+    ledger: Ledger,
+    launch: Launch,
+    recipe: KnownLaunch,
+    arrays: Sequence[TapeArray],
+    run: Callable[[Launch], Any],
+) -> Any:
     needs, entries, buffers = ledger.needs, ledger.entries, launch.arrays
     changes, needs.state = recipe.after is not needs.state, recipe.after
     for piece in recipe.pieces:
@@ -68,7 +72,8 @@ def _repeat_pieces(
         if changes:
             needs.later.append((launched, piece.derivative.footprints))
         saved = _copies(ledger, launched, piece.overwritten) if piece.overwritten else []
-        results = piece.code.launch(launched.values, buffers)
+        code = piece.code
+        results = run(launched) if code is None else code.launch(launched.values, buffers)
         entries.append(RecordedLaunch(launched, saved, piece.derivative, buffers, arrays))
     return results
 
@@ -87,12 +92,14 @@ def _copies(ledger: Ledger, launch: Launch, overwritten: Sequence[Overwritten]) 
 
 
 def note_known(
-    state: State, ledger: Ledger, launch: Launch, launches: Sequence[Launch], mode: Mode
+    state: State, ledger: Ledger, launch: Launch, launches: Sequence[Launch], mode: Mode | None
 ) -> None:
     """Note a launch that was just recorded in a state, as the launches of its pieces, if others are
-    recorded like it."""
+    recorded like it; in a mode, if it is the same for all."""
     variant, versions = launch.variant, ledger.versions
     if variant.used_gradients or ledger.outer_adjoints.symbols:
+        return
+    if launch.arrays and ledger.order.tangents_beside:
         return
     if launches[0].arrays is not launch.arrays or not all(a.is_ours for a in launch.arrays):
         return
@@ -102,7 +109,7 @@ def note_known(
             return
         derivative, overwritten = entry.derivative, [saved.overwritten for saved in entry.saved]
         is_for_all = is_for_all and versions.change_nothing(launched, derivative.footprints)
-        code = launched.variant.codes.code(mode)
+        code = None if mode is None else launched.variant.codes.code(mode)
         pieces.append(KnownPiece(launched.variant, code, derivative, overwritten))
     after = versions.state
     is_plain = after is state and len(pieces) == 1 and pieces[0].variant is variant

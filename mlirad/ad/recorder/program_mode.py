@@ -74,7 +74,7 @@ class ProgramMode(RecordingMode):
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         ledger, variant = self.ledger, launch.variant
-        if ledger.repeats_known and (results := repeat(ledger, launch)) is not None:
+        if ledger.repeats_known and (results := repeat(ledger, launch, self.run)) is not None:
             return results
         asked = launch
         if variant.used_gradients:
@@ -92,7 +92,8 @@ class ProgramMode(RecordingMode):
         for piece in launches:
             results = self.record(piece)
         if ledger.repeats_known:
-            note_known(state, ledger, asked, launches, self._primal_mode(variant))
+            mode = None if self.order.follows_launches else self._primal_mode(variant)
+            note_known(state, ledger, asked, launches, mode)
         if self.program.threads.views.handed:
             warn_of_views(ledger, launch)
         return results

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Sequence
 import msgspec
 
 from mlirad.lang.kernels.launch import Launch
+from mlirad.pipeline.mode import Mode
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.footprints import Footprints
@@ -41,7 +42,7 @@ class KnownPiece(msgspec.Struct, frozen=True):
     """A piece of a kernel as tapes launch it."""
 
     variant: Variant
-    code: Code
+    code: Code | None  # None if it depends on the tape
     derivative: Derivative
     overwritten: Sequence[Overwritten]
 
@@ -134,12 +135,13 @@ class KnownStates:
         return numbers
 
 
-def known_states(program: Program) -> KnownStates:
-    """Return the states of the calling thread's tapes."""
+def known_states(program: Program, reverse_mode: Mode) -> KnownStates:
+    """Return the states of the calling thread's tapes whose reverses run in a mode."""
     threads = program.threads
-    states: KnownStates | None = threads.known_states.get(threads.state)
+    by_mode: dict[Mode, KnownStates] = threads.known_states.setdefault(threads.state, {})
+    states = by_mode.get(reverse_mode)
     if states is None or states.are_full or not states.hold(program):
-        states = threads.known_states[threads.state] = KnownStates(program)
+        states = by_mode[reverse_mode] = KnownStates(program)
     return states
 
 

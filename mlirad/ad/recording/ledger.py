@@ -88,7 +88,7 @@ class Ledger:
     needs: Versions  # without what known launches need
     is_open = False  # whether the tape records; else steps of a loop are done again
     validates = False  # whether launches check Taichi's rule for accesses now
-    repeats_known = False  # whether nothing but `needs` follows launches
+    repeats_known = False  # whether nothing but `needs` and the order follows launches
 
     def __init__(self, program: Program, rules: str, order: Order, keep: Keep = KeepAll) -> None:
         self.program, self.rules, self.order, self._keep = program, rules, order, keep
@@ -113,12 +113,10 @@ class Ledger:
     def begin(self, *, validates: bool) -> None:
         """Record from now on."""
         self.is_open, self.validates = True, validates
-        order = self.order
-        self.repeats_known = not (
-            validates or order.follows_launches or self.keeper.follows_launches
-        )
-        if self.repeats_known and self.rules == "save" and order == FirstOrder():
-            self.needs.state = known_states(self.program).first
+        self.repeats_known = not (validates or self.keeper.follows_launches)
+        is_checked = isinstance(self.order, FirstOrder) and self.order.anomaly
+        if self.repeats_known and self.rules == "save" and not is_checked:
+            self.needs.state = known_states(self.program, self.order.reverse_mode).first
 
     def forget(self) -> None:
         """Let go of everything."""

@@ -22,6 +22,7 @@ from mlirad.ad.recording.ledger import Ledger
 from mlirad.ad.recording.versions import Versions
 from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.kernels.ready import Ready
+from mlirad.pipeline.mode import REVERSE
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.program import program as current_program
 
@@ -432,7 +433,7 @@ def test_known_states_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             for t in range(4):
                 world.step((t + k) % 7)
             world.gather()
-        assert states.known_states(program)._count < 60
+        assert states.known_states(program, REVERSE)._count < 60
     gradient = world.x.grad.to_numpy()
     with pytest.MonkeyPatch.context() as patch:
         forget_all(patch)
