@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.dialect.field_layout import path_to
 from mlirad.dialect.snode import places
-from mlirad.ir.walk import array_root, enclosing, operations
+from mlirad.ir.walk import array_root, enclosing, is_function_argument, operations
 
 
 class Access(NamedTuple):
@@ -49,3 +50,14 @@ def _without_rows(module: ir.Operation) -> set[str]:
 
 def _is_only_accessed(array: ir.Value) -> bool:
     return all(is_access(use.owner) or DimOp.holds(use.owner) for use in array.uses)
+
+
+def are_apart(left: Access, right: Access) -> bool:
+    """Return whether accesses to one array have places along an axis that differ by a number in
+    every launch."""
+    return any(
+        index.terms == other.terms
+        and index.constant != other.constant
+        and all(map(is_function_argument, index.names))
+        for index, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
+    )

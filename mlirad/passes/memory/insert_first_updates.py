@@ -1,25 +1,26 @@
 """Let the launch that adds to derivatives first begin at 0, so that nobody has to clear them.
 
 Of an array of derivatives that is not small, that a kernel only adds to, and each of whose elements
-is added to once. The launch gets a byte: 1 where zeros are still to be written to the array, which
-then counts as 0 (docs/deferred-writes.md).
+is added to once; or, with `rows`, of one row of it, while the rest of the kernel accesses other
+rows. The launch gets a byte: 1 where zeros are still to be written to the array, or to that row,
+which then counts as 0 (docs/deferred-writes.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, starmap
 from math import prod
 
-from mlirad.analysis.footprints.footprint import Axis
-from mlirad.analysis.footprints.large_fields import Access, accesses_by_field
+from mlirad.analysis.footprints.footprint import Axis, Bound, box_attribute
+from mlirad.analysis.footprints.large_fields import Access, accesses_by_field, are_apart
 from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_like
-from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives
+from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives, has_large_rows
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers, marked_as_begun
@@ -29,26 +30,66 @@ REQUIRES = KERNELS
 Ends = tuple[int, int]
 
 
-def insert_first_updates(module: ir.Operation) -> None:
+def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
     """Let a launch that adds to each element exactly once begin at 0, if zeros are still to be
-    written to the array."""
+    written to the array, or, with rows, to the one row of it."""
     kernels = functions(module)
     if len(kernels) != 1:
         return
-    names, numbers = derivatives(module), argument_numbers(kernels[0])
+    names, numbers, begun = derivatives(module), argument_numbers(kernels[0]), dict[str, Bound]()
     for root, accesses in accesses_by_field(kernels[0]).items():
-        is_large = bytes_of(accesses[0].array.type) >= LEAST
-        if root in names and is_large and _reach_all_once(accesses, numbers):
+        array = accesses[0].array.type
+        if root not in names or bytes_of(array) < LEAST:
+            continue
+        if _reach_all_once(accesses, array_of(array)[1], numbers):
             _begin(module, kernels[0], root, accesses)
+        elif rows and has_large_rows(array, is_derivative=True):
+            for row, sums in _whole_rows(accesses, numbers)[:1]:
+                _begin(module, kernels[0], root, sums, is_row=True)
+                begun[root] = row
+    if begun:
+        module.attributes["field.begins"] = ir.ArrayAttr.get([*starmap(_row_note, begun.items())])
 
 
-def _reach_all_once(accesses: list[Access], numbers: Mapping[int, int]) -> bool:
-    """Return whether accesses are updates that together reach each element of an array once."""
-    extents = array_of(accesses[0].array.type)[1]
+def _row_note(root: str, row: Bound) -> ir.Attribute:
+    """Return the note of a row, as `mark-touched-rows` writes boxes."""
+    boxes = ir.ArrayAttr.get([box_attribute((Axis(row, row),))])
+    return ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(root), boxes])
+
+
+def _whole_rows(
+    accesses: list[Access], numbers: Mapping[int, int]
+) -> list[tuple[Bound, list[Access]]]:
+    """Return the rows to each of whose elements a launch adds once, while it accesses them nowhere
+    else, with these sums."""
+    extents = array_of(accesses[0].array.type)[1][1:]
+    return [
+        (row, sums)
+        for row, sums in _by_row(accesses, numbers).items()
+        if _reach_all_once(sums, extents, numbers, 1)
+        and all(access in sums or are_apart(access, sums[0]) for access in accesses)
+    ]
+
+
+def _by_row(accesses: list[Access], numbers: Mapping[int, int]) -> dict[Bound, list[Access]]:
+    """Return the plain sums in one row of the launch, by that row."""
+    by_row: dict[Bound, list[Access]] = {}
+    for access in accesses:
+        box = swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
+        if box is not None and (row := box[0].low) is not None and row == box[0].high:
+            by_row.setdefault(row, []).append(access)
+    return by_row
+
+
+def _reach_all_once(
+    accesses: list[Access], extents: Sequence[int], numbers: Mapping[int, int], first: int = 0
+) -> bool:
+    """Return whether accesses are updates that together reach each element once, by the axes from
+    the first on."""
     boxes = list[Sequence[Ends]]()
     for access in accesses:
         box = swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
-        ends = [_ends(axis) for axis in box or ()]
+        ends = [_ends(axis) for axis in box or ()][first:]
         inside = [pair for pair, n in zip(ends, extents) if pair and 0 <= pair[0] <= pair[1] < n]
         if box is None or len(inside) < len(extents):
             return False
@@ -74,7 +115,14 @@ def _is_plain_sum(op: ir.Operation) -> bool:
     return field.atomic_kind(op) == field.AtomicKind.ADD
 
 
-def _begin(module: ir.Operation, kernel: ir.Operation, root: str, accesses: list[Access]) -> None:
+def _begin(
+    module: ir.Operation,
+    kernel: ir.Operation,
+    root: str,
+    accesses: list[Access],
+    *,
+    is_row: bool = False,
+) -> None:
     """Add to 0 where zeros are still to be written."""
     i8, name = b.integer_type(8), f"$begun.{root}"
     with at_start(kernel.regions[0].blocks[0], kernel.location):
@@ -90,4 +138,4 @@ def _begin(module: ir.Operation, kernel: ir.Operation, root: str, accesses: list
             field.store(total, access.array, access.indices)
         access.op.erase()
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-        snode.root(name, [snode.place(name, i8, marks=marked_as_begun(root))])
+        snode.root(name, [snode.place(name, i8, marks=marked_as_begun(root, is_row=is_row))])

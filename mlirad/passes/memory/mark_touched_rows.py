@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, box_attribute, footprint
-from mlirad.analysis.footprints.large_fields import Access, accesses_by_field
+from mlirad.analysis.footprints.large_fields import Access, accesses_by_field, are_apart
 from mlirad.analysis.footprints.swept_boxes import swept_box
-from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.linear import Linear, number
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_store
 from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives, has_large_rows
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
-from mlirad.ir.walk import enclosing, functions, is_function_argument
+from mlirad.ir.walk import enclosing, functions
 
 REQUIRES = KERNELS
 
@@ -82,18 +82,7 @@ def _boxes_set(accesses: list[Access], numbers: Mapping[int, int]) -> list[Axes]
 
 def _is_later_or_apart(other: Access, store: Access) -> bool:
     """Return whether an access finds a box set, sets it too, or is elsewhere."""
-    return is_store(other.op) or _is_outside_before(store, other) or _are_apart(other, store)
-
-
-def _are_apart(left: Access, right: Access) -> bool:
-    """Return whether accesses to one array have places along an axis that differ by a number in
-    every launch."""
-    return any(
-        index.terms == other.terms
-        and index.constant != other.constant
-        and all(map(is_function_argument, index.names))
-        for index, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
-    )
+    return is_store(other.op) or _is_outside_before(store, other) or are_apart(other, store)
 
 
 def _is_outside_before(first: Access, second: Access) -> bool:

@@ -12,7 +12,7 @@ _LOWER = (
     "inline-custom-gradients,insert-active-lists,lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print,"
     "gather-pair-updates{{fast={fast}}},split-scatter-loops,"
     "canonicalize,cse,"
-    "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates,mark-touched-rows,"
+    "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates{{rows=true}},mark-touched-rows,"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
     "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"

@@ -63,7 +63,8 @@ class CompiledKernel(Code):
             for name, writes in fields.items()
             if writes is not None and writes.are_possible
         }
-        self._accesses = FieldAccesses(large, lowered.row_notes, dict(first.begun))
+        begun = {symbol: symbol in first.begun_rows for symbol, _ in first.begun}
+        self._accesses = FieldAccesses(large, lowered.row_notes, begun)
         self._ended = first.record is not None or first.results is not None
         self._idle = [first]  # the one of the launch that ended last is the last
 

@@ -10,6 +10,7 @@ import pytest
 from deferred_writes import defer_all
 
 import mlirad as ti
+from mlirad.runtime.memory.deferred_writes import DeferredWrites
 
 N, STEPS = 12, 6
 Array = np.ndarray[Any, Any]
@@ -88,6 +89,27 @@ def test_steps_in_a_row(rim: int) -> None:
         with ti.ad.Tape(wave.loss):
             wave.run()
         np.testing.assert_allclose(wave.u.grad.to_numpy(), wave.expected(), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.cpu_code("rows of gradients")
+@pytest.mark.parametrize("rim", [0, 1])
+def test_rows_that_begin_at_0(rim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step adds to a whole row that nobody added to before: it is not cleared first, unless
+    the step leaves out its rim."""
+    begun, drop = list[tuple[int, int]](), DeferredWrites.drop_zeros_of
+
+    def note(writes: DeferredWrites, first: int, last: int) -> bool:
+        are_dropped = drop(writes, first, last)
+        begun.extend([(first, last)] * are_dropped)
+        return are_dropped
+
+    monkeypatch.setattr(DeferredWrites, "drop_zeros_of", note)
+    wave = Wave(rim)
+    wave.u.from_numpy(wave.start)
+    with ti.ad.Tape(wave.loss):
+        wave.run()
+    last = [(STEPS - 1, STEPS - 1)]  # of the loss
+    assert begun == last + [(t - 2, t - 2) for t in range(STEPS - 1, 1, -1)] * (rim == 0)
 
 
 @pytest.mark.parametrize("rim", [0, 1])

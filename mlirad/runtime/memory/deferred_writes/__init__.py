@@ -7,6 +7,7 @@ from mlirad.runtime.memory.deferred_writes.field_accesses import Begun as Begun
 from mlirad.runtime.memory.deferred_writes.field_accesses import FieldAccesses as FieldAccesses
 from mlirad.runtime.memory.deferred_writes.field_accesses import Word as Word
 from mlirad.runtime.memory.deferred_writes.later_writes import Backlog as Backlog
+from mlirad.runtime.memory.deferred_writes.later_writes import Ends as Ends
 from mlirad.runtime.memory.deferred_writes.later_writes import LaterWrites as LaterWrites
 from mlirad.runtime.memory.deferred_writes.row_notes import NO_NOTES as NO_NOTES
 from mlirad.runtime.memory.deferred_writes.row_notes import RowNotes as RowNotes

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from mlirad.ir.memory.large_arrays import LEAST
 from mlirad.runtime.boxes import Box, KnownBox, lies_in, within_shape
-from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, LaterWrites
+from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, Ends, LaterWrites
 from mlirad.runtime.memory.short_axes import assign, set_all
 from mlirad.runtime.memory.values import Values, part
 
@@ -136,23 +136,29 @@ class DeferredWrites(LaterWrites):
 
     # Do them.
 
-    def finish(self, rows: Box | None = None) -> None:
+    def finish(self, rows: Sequence[Ends] | None = None) -> None:
         """Do all of them, or those to some rows: the first and the last of each range."""
-        if self._writes:
+        if self._writes and (rows is None or self._are_any_of(rows)):
             with self._backlog.lock:
                 self._finish_ranges(self._whole[:1] if rows is None else rows)
+
+    def _are_any_of(self, ranges: Sequence[Ends]) -> bool:
+        """Return whether there may be writes to some rows."""
+        if not self._have_rows or len(self._firsts) != 1:
+            return True
+        start, end = self._writes[0].box[0]
+        return any(first <= end and last >= start for first, last in ranges)
 
     def release_copies(self) -> None:
         """Do those of copies."""
         if any(write.copy is not None for write in self._writes):
             self.finish()
 
-    def _finish_ranges(self, ranges: Box) -> None:
+    def _finish_ranges(self, ranges: Sequence[Ends]) -> None:
         room = None if self._have_rows else self._room
         if room is not None and self.are_zeros and room.clear():
             return
         for first, last in ranges:
-            assert first is not None and last is not None
             if first <= last:
                 self._finish_rows(first, last)
 
@@ -213,6 +219,27 @@ class DeferredWrites(LaterWrites):
                 self.forget()
         self.finish()
         return are_zeros
+
+    def drop_zeros_of(self, first: int, last: int) -> bool:
+        if not self._have_rows or first > last:
+            return False
+        with self._backlog.lock:
+            rows = self._span(first, last)
+            if rows.stop - rows.start != 1:
+                return False
+            box, copy = self._writes[rows.start]
+            start, end = box[0]
+            if copy is not None or first < start or last > end:
+                return False
+            if (
+                start < first and last == end
+            ):  # most are: reverses go from the last row to the first
+                self._writes[rows.start] = Write(((start, first - 1), *box[1:]), None)
+            else:
+                ends = ((start, first - 1), (last + 1, end))
+                left = [Write((span, *box[1:]), None) for span in ends if span[0] <= span[1]]
+                self._replace(left, rows)
+        return True
 
     def move(self, memory: Values | None) -> Values | None:
         """Lie in other memory, or where the array did before (None), with the writes that were

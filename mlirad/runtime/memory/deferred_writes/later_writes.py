@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from threading import Lock
 
 from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.boxes import Box
+
+Ends = tuple[int, int]  # the first and the last row of a range
 
 
 class Backlog:
@@ -43,7 +46,7 @@ class LaterWrites(ABC):
         """Defer zeros for all elements; whether they are deferred."""
 
     @abstractmethod
-    def finish(self, rows: Box | None = None) -> None:
+    def finish(self, rows: Sequence[Ends] | None = None) -> None:
         """Do all of them, or those to some rows: the first and the last of each range."""
 
     @abstractmethod
@@ -54,6 +57,11 @@ class LaterWrites(ABC):
     def drop_zeros(self) -> bool:
         """All elements are about to be set, to what is added to them: forget zeros, if all elements
         were to be set to these; whether they were."""
+
+    def drop_zeros_of(self, first: int, last: int) -> bool:
+        """Some rows, the first to the last, are about to be set, to what is added to them: forget
+        zeros for them, if all elements were to be set to these; whether they were."""
+        return False
 
     @abstractmethod
     def release_copies(self) -> None:

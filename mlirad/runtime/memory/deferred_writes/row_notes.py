@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from mlirad.analysis.footprints.footprint import Axes, read_box
 from mlirad.bindings import ir
-from mlirad.runtime.boxes import Box
+from mlirad.runtime.boxes import Box, KnownBox
 from mlirad.runtime.footprints import launch_boxes, launch_ranges
 
-Boxes = Sequence[Callable[[Sequence[Any]], Box]]  # for the arguments of a launch
+# for the arguments of a launch
+Boxes = Sequence[Callable[[Sequence[Any]], Box]]
+Rows = Sequence[Callable[[Sequence[Any]], KnownBox]]
 
 
 class RowNotes(msgspec.Struct, frozen=True):
     """Boxes of fields, by their names."""
 
-    rows: Mapping[str, Boxes]  # which it touches; has no fields of which these are all
+    rows: Mapping[str, Rows]  # which it touches; has no fields of which these are all
     sets: Mapping[str, Boxes]  # all elements of which it sets before it reads any
+    begins: Mapping[str, Rows]  # the row, if it is one, whose sums it may begin at 0
 
 
-NO_NOTES = RowNotes({}, {})
+NO_NOTES = RowNotes({}, {}, {})
 
 
 def read_row_notes(module: ir.Module) -> RowNotes:
     """The notes of a kernel."""
-    rows, sets = _axes_of_fields(module, "field.rows"), _axes_of_fields(module, "field.sets")
+    sets = _axes_of_fields(module, "field.sets")
     return RowNotes(
-        {field: launch_ranges(axes) for field, axes in rows.items()},
+        _rows(module, "field.rows"),
         {field: launch_boxes(axes) for field, axes in sets.items()},
+        _rows(module, "field.begins"),
     )
+
+
+def _rows(module: ir.Module, name: str) -> dict[str, Rows]:
+    axes_of_fields = _axes_of_fields(module, name)
+    return {field: cast("Rows", launch_ranges(axes)) for field, axes in axes_of_fields.items()}
 
 
 def _axes_of_fields(module: ir.Module, name: str) -> dict[str, list[Axes]]:

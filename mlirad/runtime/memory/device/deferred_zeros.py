@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlirad.ir.memory.large_arrays import LEAST
 from mlirad.runtime.boxes import Box, within_shape
-from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
+from mlirad.runtime.memory.deferred_writes import Backlog, Ends, LaterWrites
 from mlirad.runtime.memory.device.strided import Strided
 from mlirad.runtime.memory.device.transfers import Transfers
 
@@ -33,7 +35,7 @@ class DeferredZeros(LaterWrites):
             backlog.arrays.add(self)
         return True
 
-    def finish(self, rows: Box | None = None) -> None:
+    def finish(self, rows: Sequence[Ends] | None = None) -> None:
         """Write them, whatever the rows: that is one request."""
         backlog = self._backlog
         if backlog is None:
