@@ -85,7 +85,8 @@ class _Split:
     def run(self) -> None:
         """Replace the loop."""
         self._go_alone_where_faster()
-        outside = [v for v in captured_values(self.loop) if not is_made_again(v)]
+        captured = captured_values(self.loop)
+        outside = [v for v in captured if not is_made_again(v)]
         bounds = [
             v
             for axis in range(self.rank)
@@ -96,7 +97,6 @@ class _Split:
         arguments = list(
             dict.fromkeys([*outside, *bounds, *(s for s in self.steps if not is_made_again(s))])
         )
-        self.chunk.make(self.module, self.name, arguments)
         with before(self.loop):
             totals = self._dispatch(arguments)
             for reduction, total in zip(self.reductions, totals):
@@ -107,6 +107,7 @@ class _Split:
                     reduction.kind,
                     {PLAIN_MARK: ir.UnitAttr.get(), **update_marks(reduction.updates[0])},
                 )
+        self.chunk.make(self.module, self.name, arguments, captured)
         self.loop.erase()
 
     def _go_alone_where_faster(self) -> None:
