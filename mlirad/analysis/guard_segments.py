@@ -21,8 +21,8 @@ class Segment:
     computed of guards, or come behind such ops, which may move to the end; `made` is what is
     computed of guards in front."""
 
-    def __init__(self, late: set[ir.Operation]) -> None:
-        self._late = late
+    def __init__(self, guards: set[ir.Operation], late: set[ir.Operation]) -> None:
+        self._guards, self._late = guards, late
         self.front: list[ir.Operation] = []
         self.back: list[ir.Operation] = []
         self.guards: list[ir.Operation] = []
@@ -33,27 +33,26 @@ class Segment:
 
     def takes(self, op: ir.Operation) -> bool:
         """Take the next op; not one that holds or calls others and would have to move."""
-        if self._may_wait(op):
+        values = used_values(op)
+        if self._may_wait(op, values):
             if op.regions or op.name == Func.CALL:
                 return False
             self._wait(op)
             return True
         self.front.append(op)
-        if is_pure(op):
-            is_guard = guard_of(op) is not None
-            if is_guard:
-                self.guards.append(op)
-            if is_guard or any(v in self.made for v in op.operands):
-                self.made.update(op.results)
+        if op in self._guards:
+            self.guards.append(op)
+            self.made.update(op.results)
+        elif not self.made.isdisjoint(values) and is_pure(op):
+            self.made.update(op.results)
         return True
 
-    def _may_wait(self, op: ir.Operation) -> bool:
-        values = used_values(op)
-        if op in self._late or any(v in self._behind for v in values):
+    def _may_wait(self, op: ir.Operation, values: list[ir.Value]) -> bool:
+        if op in self._late or not self._behind.isdisjoint(values):
             return True
         if is_pure(op) or op.name in ALLOCATIONS:
             return False
-        if any(v in self.made for v in values):
+        if not self.made.isdisjoint(values):
             return True
         if is_opaque(op):
             return bool(self.back)
@@ -85,13 +84,16 @@ class Segment:
 def segments(block: ir.Block) -> Iterator[tuple[Segment, ir.Operation]]:
     """The stretches of a block that have guards, each with the op behind it."""
     *ops, end = block_operations(block)
-    late = _late_ops(block, ops)
-    segment = Segment(late)
+    guards = {op for op in ops if guard_of(op) is not None}
+    if not guards:
+        return
+    late = _late_ops(block, ops, guards)
+    segment = Segment(guards, late)
     for op in ops:
         if not segment.takes(op):
             if segment.guards:
                 yield segment, op
-            segment = Segment(late)
+            segment = Segment(guards, late)
             segment.takes(op)
     if segment.guards:
         yield segment, end
@@ -124,7 +126,9 @@ def touched_memory(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
     return read, written
 
 
-def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
+def _late_ops(
+    block: ir.Block, ops: list[ir.Operation], guards: set[ir.Operation]
+) -> set[ir.Operation]:
     """The ops by which what is made of guards is added to memory, and to what a loop carries."""
     late_values: set[ir.Value] = set()
     sums: set[ir.Value] = set()
@@ -139,9 +143,7 @@ def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
                 v for step in update.steps for v in step.operands
             ):
                 late_ops.update((update.load, *update.steps, op))
-        elif is_pure(op) and (
-            guard_of(op) is not None or any(v in late_values for v in op.operands)
-        ):
+        elif op in guards or (not late_values.isdisjoint(op.operands) and is_pure(op)):
             late_values.update(op.results)
             if (
                 op.name in FLOAT_STEPS

@@ -115,7 +115,7 @@ class Scalar:
         """All iterations of a `for`."""
         trips = expected_trips(op)
         cost = trips * (self.block(For(op).body) + 1.0)
-        if any(is_serial_loop(inner) for inner in operations(op)):
+        if is_long(op) or any(map(is_serial_loop, operations(op))):
             return cost
         if op not in self._left_to_llvm:
             self._left_to_llvm[op] = self._vectorized_cost(op)
@@ -133,9 +133,9 @@ class Scalar:
             if len(inner) > 1 or not runs_in_any_order(inner[0]) or len(ops) > len(inner) + _AROUND:
                 return False
             nest = inner[0]
-        if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
+        if expected_trips(nest) < self.width or is_long(nest):
             return False
-        if is_long(nest):
+        if any(map(is_while, operations(nest))):
             return False
         strides = self.strides(nest)
         return _is_regular(nest, strides, self.fast) and not any(
@@ -145,7 +145,7 @@ class Scalar:
     def _vectorized_cost(self, op: ir.Operation) -> float | None:
         """Return the cost of an innermost loop as LLVM vectorizes it; None if LLVM does not."""
         trips = expected_trips(op)
-        if trips < self.width or is_long(op):
+        if trips < self.width:
             return None
         strides = self.strides(op)
         if not _is_regular(op, strides, self.fast):

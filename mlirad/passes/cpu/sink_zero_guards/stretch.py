@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mlirad.analysis.guard_segments import ALLOCATIONS, Segment, is_pure, segments, touched_memory
 from mlirad.analysis.lanes.cost import Scalar, is_function
@@ -12,7 +12,7 @@ from mlirad.ir import build as b
 from mlirad.ir.marks.rare import RARE
 from mlirad.ir.ops import Memref
 from mlirad.ir.structured import AT_END, runs_in_any_order
-from mlirad.ir.walk import before, defining_op, enclosing, has_uses, operations
+from mlirad.ir.walk import before, defining_op, has_uses
 from mlirad.passes.cpu.sink_zero_guards.nan_tests import looked_at_for_nans
 from mlirad.passes.cpu.sink_zero_guards.rare_functions import RareFunctions
 
@@ -34,19 +34,19 @@ def sink(function: ir.Operation, by_llvm: tuple[bool, int] | None) -> None:
 def _blocks(function: ir.Operation, costs: Scalar | None) -> list[ir.Block]:
     """The blocks of a function, those within before those around, but for loops that are left to
     LLVM."""
-    blocks, left = [], set[ir.Operation]()
-    for op in operations(function):
-        owner = enclosing(op)
-        if owner in left:
-            left.add(op)
+    blocks = list(function.regions[0].blocks)
+    return [*reversed(list(_blocks_within(blocks, costs))), *blocks]
+
+
+def _blocks_within(blocks: list[ir.Block], costs: Scalar | None) -> Iterator[ir.Block]:
+    for child in (child for block in blocks for child in block.operations):
+        op = child.operation
+        if not len(op.regions) or AT_END in op.attributes:
             continue
-        if AT_END in op.attributes or (
-            costs is not None and runs_in_any_order(op) and costs.is_left_to_llvm(op)
-        ):
-            left.add(op)
-            continue
-        blocks += [block for region in op.regions for block in region.blocks]
-    return [*reversed(blocks), *function.regions[0].blocks]
+        if costs is None or not runs_in_any_order(op) or not costs.is_left_to_llvm(op):
+            inner = [block for region in op.regions for block in region.blocks]
+            yield from inner
+            yield from _blocks_within(inner, costs)
 
 
 class _Stretch:
