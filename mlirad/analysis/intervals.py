@@ -81,13 +81,13 @@ class Intervals:
         low, high = min(corners), max(corners)
         if node.operands[0] == node.operands[1] and a < 0.0:
             low = 0.0 if b > 0.0 else _product(b, b)
-        return _lower(low, self._type(node.results[0])), high
+        return self._lower(node, low), high
 
     def _divide(self, node: Node) -> Interval:
         (a, b), (c, d) = (self.range_of(v) for v in node.operands)
         if c <= 0.0 or a < 0.0:
             return ALL
-        return _lower(a / d if d < inf else 0.0, self._type(node.results[0])), b / c
+        return self._lower(node, a / d if d < inf else 0.0), b / c
 
     def _negate(self, node: Node) -> Interval:
         low, high = self.range_of(node.operands[0])
@@ -107,8 +107,14 @@ class Intervals:
 
     def _round(self, node: Node, low: float, high: float) -> Interval:
         """Bounds with room for the rounding of a node's result."""
-        type_ = self._type(node.results[0])
-        return _lower(low, type_), -_lower(-high, type_)
+        return self._lower(node, low), -self._lower(node, -high)
+
+    def _lower(self, node: Node, low: float) -> float:
+        """A lower bound of a node's result with room for rounding, above 0 only as far as its type
+        has normal numbers."""
+        if low <= 0.0:
+            return low * (1.0 + _SLACK)
+        return low * (1.0 - _SLACK) if low > _SMALLEST[self._type(node.results[0])] else 0.0
 
     def _larger(self, node: Node) -> Interval:
         (a, b), (c, d) = (self.range_of(v) for v in node.operands)
@@ -145,13 +151,6 @@ def _at(function: Function, argument: float, end: float) -> float:
         return float(function.python(argument))
     except OverflowError:
         return end
-
-
-def _lower(low: float, type_: str) -> float:
-    """A lower bound with room for rounding, above 0 only as far as the type has normal numbers."""
-    if low > 0.0:
-        return low * (1.0 - _SLACK) if low > _SMALLEST[type_] else 0.0
-    return low * (1.0 + _SLACK)
 
 
 _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {

@@ -1,5 +1,7 @@
 """All derivative rules, by op name."""
 
+from functools import cache
+
 from mlirad.analysis.rules import arith as _rules_arith
 from mlirad.dialect.grad import DetachOp
 from mlirad.ir.elementary.table import FUNCTIONS
@@ -12,10 +14,14 @@ RULES: dict[str, tuple[Term | None, ...]] = {
 }
 
 
-def primal_reads(name: str, operand: int) -> tuple[list[int], bool]:
+def primal_reads(name: str, operand: int) -> tuple[tuple[int, ...], bool]:
     """Return which operands' values, and whether the result's value, the derivative in one operand
     reads."""
-    term = RULES[name][operand]
+    return _reads(RULES[name][operand])
+
+
+@cache
+def _reads(term: Term | None) -> tuple[tuple[int, ...], bool]:
     values = list(leaves(term)) if term is not None else []
     positions = sorted({leaf.position for leaf in values if isinstance(leaf, Operand)})
-    return positions, any(not isinstance(leaf, Operand) for leaf in values)
+    return tuple(positions), any(not isinstance(leaf, Operand) for leaf in values)

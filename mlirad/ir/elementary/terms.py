@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from mlirad.abstract_struct import AbstractStruct
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Math
@@ -50,34 +49,34 @@ class Term:
         return Apply(Arith.NEGF, (self,))
 
 
-class Tangent(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Tangent(Term, msgspec.Struct, frozen=True):
     """The tangent or adjoint that a rule is linear in."""
 
 
-class Operand(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Operand(Term, msgspec.Struct, frozen=True):
     """The primal value of an operand."""
 
     position: int
 
 
-class Result(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Result(Term, msgspec.Struct, frozen=True):
     """The primal value of the result."""
 
 
-class Constant(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Constant(Term, msgspec.Struct, frozen=True):
     """A number of the op's type."""
 
     value: float
 
 
-class Apply(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Apply(Term, msgspec.Struct, frozen=True):
     """An op on terms."""
 
     name: str
     arguments: tuple[Term, ...]
 
 
-class Where(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Where(Term, msgspec.Struct, frozen=True):
     """`then` where the comparison of `left` and `right` holds, else `otherwise`."""
 
     kind: int
@@ -87,14 +86,14 @@ class Where(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     otherwise: Term
 
 
-class Quiet(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Quiet(Term, msgspec.Struct, frozen=True):
     """`term`, but 0 where the tangent is 0 and the term is NaN. Its derivative is that of `term`,
     also at a tangent of 0."""
 
     term: Term
 
 
-class Choose(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Choose(Term, msgspec.Struct, frozen=True):
     """`then` where a boolean operand holds, else `otherwise`."""
 
     condition: Operand
@@ -102,7 +101,7 @@ class Choose(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
     otherwise: Term
 
 
-class Convert(Term, msgspec.Struct, frozen=True, metaclass=AbstractStruct):
+class Convert(Term, msgspec.Struct, frozen=True):
     """The tangent in the type it flows to."""
 
 

@@ -41,7 +41,8 @@ _KEPT = frozenset({Arith.CONSTANT, Arith.SELECT, Arith.BITCAST, Arith.SITOFP, Ar
 
 def is_marked(op: ir.Operation) -> bool:
     """Return whether how an op rounds is settled."""
-    return any(name in op.attributes for name in (EXACT, FUSED, LOOSE, DERIVATIVE))
+    marks = op.attributes
+    return EXACT in marks or FUSED in marks or LOOSE in marks or DERIVATIVE in marks
 
 
 def is_exact(op: ir.Operation) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Builtin, Llvm, Memref
@@ -35,6 +36,7 @@ def is_view(op: ir.Operation) -> bool:
     return op.name in _VIEWS
 
 
+@lru_cache(maxsize=64)
 def _points(type_: ir.Type) -> bool:
     """Return whether values of a type may say where memory is."""
     return isinstance(type_, ir.MemRefType) or str(type_).startswith(_KINDS)

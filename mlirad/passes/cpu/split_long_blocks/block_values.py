@@ -39,7 +39,8 @@ class BlockValues:
         self.uses: dict[ir.Value, list[Use]] = {}
         for at, op in enumerate(ops):
             self._take(op, at)
-            self.made.update((result, at) for result in op.results)
+            for result in op.results:
+                self.made[result] = at
 
     def _take(self, op: ir.Operation, at: int) -> None:
         for position, operand in enumerate(op.operands):
@@ -62,4 +63,9 @@ def _arguments(op: ir.Operation) -> Iterator[ir.Value]:
 def is_done_again(value: ir.Value) -> bool:
     """Return whether a value is rather computed where it is wanted than handed over."""
     op = defining_op(value)
-    return op is not None and op.name in _AGAIN
+    return op is not None and does_again(op)
+
+
+def does_again(op: ir.Operation) -> bool:
+    """Return whether an op is rather done again than its results handed over."""
+    return op.name in _AGAIN

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Memref
-from mlirad.passes.cpu.split_long_blocks.block_values import BlockValues, is_done_again
+from mlirad.passes.cpu.split_long_blocks.block_values import (
+    BlockValues,
+    does_again,
+    is_done_again,
+)
 from mlirad.passes.cpu.split_long_blocks.frame import stored_type
 
 STAYS = -1  # the number of no piece: an op that stays in the block
@@ -22,14 +26,14 @@ class Cuts:
         self.values, self.sizes, self.length = values, sizes, length
         self.homes = [STAYS] * len(values.ops)
         self.pieces: list[list[int]] = []
+        self._again = [does_again(op) for op in values.ops]
         self._alive = self._counts()
         run: list[int] = []
         for at, op in enumerate(values.ops[:-1]):
-            if all(stored_type(result.type) is not None for result in op.results) and not _again(
-                op
-            ):
+            again = self._again[at]
+            if not again and all(stored_type(result.type) is not None for result in op.results):
                 run.append(at)
-            elif not (_again(op) or op.name in _ANY_TIME) or self._uses_others(op):
+            elif not (again or op.name in _ANY_TIME) or self._uses_others(op):
                 self._cut(run)
                 run = []
         self._cut(run)
@@ -45,7 +49,7 @@ class Cuts:
         changes = [0] * (len(self.values.ops) + 1)
         for value, at in self.values.made.items():
             uses = self.values.uses.get(value)
-            if uses and not is_done_again(value):
+            if uses and not self._again[at]:
                 changes[at + 1] += 1
                 changes[uses[-1].at + 1] -= 1
         alive, counts = 0, []
@@ -85,7 +89,3 @@ class Cuts:
         for at in numbers:
             self.homes[at] = len(self.pieces)
         self.pieces.append(numbers)
-
-
-def _again(op: ir.Operation) -> bool:
-    return bool(len(op.results)) and is_done_again(op.results[0])

@@ -51,12 +51,15 @@ class Piece:
             values_of_op.setdefault(uses[0].at, []).append(value)
         for at in self.numbers:
             op = self.ops[at]
-            with ir.InsertionPoint(last), op.location:
-                for value in values_of_op.get(at, ()):
-                    _replace({value: self.read[value]}, {value: frame.read(value, memory)})
-                op.move_before(last)
-                for result in op.results:
-                    if frame.has(result):
+            op.move_before(last)
+            if at in values_of_op:
+                with before(op):
+                    for value in values_of_op[at]:
+                        _replace({value: self.read[value]}, {value: frame.read(value, memory)})
+            written = [result for result in op.results if frame.has(result)]
+            if written:
+                with ir.InsertionPoint(last), op.location:
+                    for result in written:
                         frame.write(result, memory)
 
 
