@@ -22,6 +22,7 @@ from mlirad.frontend.python.places.struct_places import make_local
 from mlirad.frontend.python.places.variables import Variable, make_slot
 from mlirad.frontend.python.source.function import Function
 from mlirad.frontend.python.source.jumps import returns_early
+from mlirad.frontend.python.source.nodes import statements_in
 from mlirad.frontend.python.translation.choices import joined_result
 from mlirad.frontend.python.translation.conversions import convert, convert_result
 from mlirad.frontend.python.translation.python_objects import call_python
@@ -215,7 +216,7 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
 
 def _returns_value(body: list[ast.stmt]) -> bool:
     """Return whether a function's body holds a `return` with a value."""
-    returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
+    returns = [inner for inner in statements_in(body) if isinstance(inner, ast.Return)]
     return any(node.value is not None for node in returns)
 
 

@@ -18,6 +18,7 @@ from mlirad.frontend.python.places.place import Place
 from mlirad.frontend.python.places.variables import Variable
 from mlirad.frontend.python.source.assigned_names import assigned_names, resolver
 from mlirad.frontend.python.source.function import Function
+from mlirad.frontend.python.source.nodes import nodes_in
 from mlirad.frontend.python.translation.translator import Translator, copy_value
 from mlirad.frontend.python.values import functions as fn
 from mlirad.frontend.python.values import scalar as ex
@@ -354,5 +355,5 @@ def _written_parameters(function: Function | Transform) -> set[str]:
     """The parameters that a function may write to."""
     if isinstance(function, Transform):
         return _written_parameters(function.function)
-    body = function.source.node.body
-    return assigned_names(body, resolver(function.source.names, body))
+    nodes = nodes_in(*function.source.node.body)
+    return assigned_names(nodes, resolver(function.source.names, nodes))

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from mlirad.frontend.python.places.place import Place
 from mlirad.frontend.python.source.jumps import is_static
+from mlirad.frontend.python.source.nodes import children, nodes_in
 from mlirad.frontend.python.values.annotations import is_by_reference
 from mlirad.frontend.python.values.matrix import Matrix
 
@@ -40,10 +41,9 @@ def _resolve(node: ast.expr, resolve: Resolver) -> Any:
     return _ANYTHING
 
 
-def resolver(names: Names, statements: Sequence[ast.stmt]) -> Resolver:
-    """A resolver over a mapping, then over Python's own names, unless some statements assign to
+def resolver(names: Names, nodes: Sequence[ast.AST]) -> Resolver:
+    """A resolver over a mapping, then over Python's own names, unless nodes of a function assign to
     them; a name that is assigned once, by `ti.static(name)`, stands for that one."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
     local = Counter(
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
@@ -115,8 +115,8 @@ def _written_arguments(
             _base(keyword.value) for keyword in call.keywords
         ]
     source = callee.source
-    body = source.node.body
-    written = assigned_names(body, resolver(source.names, body), visiting | {function})
+    nodes = nodes_in(*source.node.body)
+    written = assigned_names(nodes, resolver(source.names, nodes), visiting | {function})
     changed = [receiver] if receiver and parameters[0] in written else []
     if receiver or getattr(callee, "owner", None) is not None:
         parameters = parameters[1:]
@@ -159,18 +159,16 @@ def _base(node: ast.expr) -> str:
 
 
 def assigned_names(
-    statements: Sequence[ast.stmt], resolve: Resolver, visiting: frozenset[Function] = frozenset()
+    nodes: Sequence[ast.AST], resolve: Resolver, visiting: frozenset[Function] = frozenset()
 ) -> set[str]:
-    """Names that some statements assign, update or pass to something that does."""
+    """Names that some nodes assign, update or pass to something that does."""
     names: set[str] = set()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name | ast.Subscript | ast.Attribute) and isinstance(
-                node.ctx, ast.Store
-            ):
+    for node in nodes:
+        if isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
                 names.add(_base(node))
-            elif isinstance(node, ast.Call):
-                names.update(_written_arguments(node, resolve, visiting))
+        elif isinstance(node, ast.Call):
+            names.update(_written_arguments(node, resolve, visiting))
     return names
 
 
@@ -178,7 +176,7 @@ def changes_once_set(name: str, function: ast.FunctionDef, resolve: Resolver) ->
     """Return whether a function assigns a name twice, updates it, or passes it to what writes to
     it."""
     stores = 0
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stores += node.id == name
         elif isinstance(node, ast.AugAssign | ast.Subscript | ast.Attribute):
@@ -190,28 +188,28 @@ def changes_once_set(name: str, function: ast.FunctionDef, resolve: Resolver) ->
     return stores > 1
 
 
-def stored_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Names that a function assigns: Python takes them for locals everywhere in it."""
+def stored_names(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """Names that nodes of a function assign: Python takes them for locals everywhere in it."""
     targets = {
         id(name)
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.comprehension)
-        for name in ast.walk(node.target)
+        for name in nodes_in(node.target)
     }
     return frozenset(
         node.id
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.Name)
         and isinstance(node.ctx, ast.Store)
         and id(node) not in targets
     )
 
 
-def names_with_assigned_parts(function: ast.FunctionDef) -> frozenset[str]:
-    """Names of which a function assigns a part, as in `x[0] = y`."""
+def names_with_assigned_parts(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """Names of which nodes of a function assign a part, as in `x[0] = y`."""
     return frozenset(
         _base(node)
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     )
 
@@ -231,7 +229,7 @@ def names_of_several_blocks(function: ast.FunctionDef) -> frozenset[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             blocks.setdefault(node.id, set()).add(around)
         inside = (*around, node) if _is_block(node) else around
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             walk(child, inside)
 
     walk(function, ())
@@ -242,14 +240,16 @@ def names_of_several_blocks(function: ast.FunctionDef) -> frozenset[str]:
     )
 
 
-def assigned_more_than_once(function: ast.FunctionDef, resolve: Resolver) -> set[str]:
-    """Names that a function assigns twice, updates, or writes into: those that need memory."""
-    counts: Counter[str] = Counter(argument.arg for argument in function.args.args)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            counts[node.id] += 1
-        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            counts[_base(node)] += 2
+def assigned_more_than_once(
+    parameters: ast.arguments, nodes: Sequence[ast.AST], resolve: Resolver
+) -> set[str]:
+    """Names that nodes of a function assign twice, update, or write into: those that need
+    memory."""
+    counts: Counter[str] = Counter(argument.arg for argument in parameters.args)
+    for node in nodes:
+        if isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
+                counts[_base(node)] += 1 if isinstance(node, ast.Name) else 2
         elif isinstance(node, ast.AugAssign):
             counts[_base(node.target)] += 1
         elif isinstance(node, ast.Call):

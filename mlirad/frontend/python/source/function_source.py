@@ -20,6 +20,7 @@ from mlirad.frontend.python.source.assigned_names import (
 )
 from mlirad.frontend.python.source.lambdas import definition_of
 from mlirad.frontend.python.source.match_statements import MatchesAsBranches
+from mlirad.frontend.python.source.nodes import nodes_in
 from mlirad.frontend.python.source.source_text import origin, parsed, text_of
 
 
@@ -69,15 +70,18 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
 
 def _complete(source: FunctionSource) -> FunctionSource:
     """Replace `match` statements, and note the names that are assigned."""
-    try:
-        MatchesAsBranches().visit(source.node)
-    except TaichiSyntaxError as error:
-        raise error.at(source.place_of(source.node)) from None
-    source.stored = stored_names(source.node)
+    nodes = nodes_in(source.node)
+    if any(isinstance(node, ast.Match) for node in nodes):
+        try:
+            MatchesAsBranches().visit(source.node)
+        except TaichiSyntaxError as error:
+            raise error.at(source.place_of(source.node)) from None
+        nodes = nodes_in(source.node)
+    source.stored = stored_names(nodes)
     source.in_blocks = names_of_several_blocks(source.node)
-    source.with_parts = names_with_assigned_parts(source.node)
-    resolve = resolver(source.names, source.node.body)
-    source.mutable = assigned_more_than_once(source.node, resolve)
+    source.with_parts = names_with_assigned_parts(nodes)
+    resolve = resolver(source.names, nodes)
+    source.mutable = assigned_more_than_once(source.node.args, nodes, resolve)
     return source
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from mlirad.frontend.python.source.nodes import inner_statements, statements_in
+
 
 def _holds_jump(node: ast.AST, kinds: tuple[type[ast.stmt], ...], in_loop: bool = False) -> bool:
     """Return whether a node holds a `return`, or a jump of some kinds that is not of a loop in
@@ -14,8 +16,7 @@ def _holds_jump(node: ast.AST, kinds: tuple[type[ast.stmt], ...], in_loop: bool 
     if isinstance(node, kinds):
         return not in_loop
     inside = in_loop or isinstance(node, ast.For | ast.While)
-    children = () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)
-    return any(_holds_jump(child, kinds, inside) for child in children)
+    return any(_holds_jump(child, kinds, inside) for child in inner_statements(node))
 
 
 def may_leave(statement: ast.stmt) -> bool:
@@ -36,12 +37,12 @@ def has_jump(body: Sequence[ast.stmt]) -> bool:
 
 def has_return(body: Sequence[ast.stmt]) -> bool:
     """Return whether some statements hold a `return`."""
-    return any(isinstance(n, ast.Return) for statement in body for n in ast.walk(statement))
+    return any(isinstance(statement, ast.Return) for statement in statements_in(body))
 
 
 def returns_early(body: Sequence[ast.stmt]) -> bool:
     """Return whether some `return` is not the function's last statement."""
-    returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
+    returns = [inner for inner in statements_in(body) if isinstance(inner, ast.Return)]
     return any(r is not body[-1] for r in returns) and not _only_static(body)
 
 

@@ -30,6 +30,7 @@ from mlirad.frontend.python.places.variables import (
 from mlirad.frontend.python.places.views import KernelView
 from mlirad.frontend.python.source.assigned_names import assigned_names, resolver
 from mlirad.frontend.python.source.jumps import has_jump, has_return, leaves_loop
+from mlirad.frontend.python.source.nodes import nodes_in
 from mlirad.frontend.python.translation.comprehensions import bind_target
 from mlirad.frontend.python.translation.graphs import do_while, is_do_while
 from mlirad.frontend.python.translation.loop_names import loop_of_name, name_attribute
@@ -179,7 +180,8 @@ def _let_indices_change(t: Translator, node: ast.For) -> None:
     frame = t.frame
     names = {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
     if names & frame.source.mutable:
-        for name in names & assigned_names(node.body, resolver(frame, node.body)):
+        nodes = nodes_in(*node.body)
+        for name in names & assigned_names(nodes, resolver(frame, nodes)):
             frame.define(name, make_local(frame.find_local(name)))
 
 
@@ -272,7 +274,8 @@ def _share_outer_variables(
 ) -> list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]]:
     """Locals from outside that iterations update become shared cells; the others are read once,
     before the loop."""
-    updated = assigned_names(node.body, resolver(t.frame, node.body))
+    nodes = nodes_in(*node.body)
+    updated = assigned_names(nodes, resolver(t.frame, nodes))
     shared: list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]] = []
     for frame in t.frames:
         for scope in frame.scopes:

@@ -13,6 +13,7 @@ from mlirad.frontend.python.places.place import Place
 from mlirad.frontend.python.places.variables import Update, Variable
 from mlirad.frontend.python.source.assigned_names import changes_once_set, resolver
 from mlirad.frontend.python.source.jumps import may_leave
+from mlirad.frontend.python.source.nodes import nodes_in
 from mlirad.frontend.python.translation.choices import ReturnValues
 from mlirad.frontend.python.translation.conversions import convert_result
 from mlirad.frontend.python.translation.expressions import BINARY
@@ -111,7 +112,7 @@ def _warn_of_hidden_field(t: Translator, name: str) -> None:
     source = t.frame.source
     if not hasattr(source.names.get(name), "__kernel_ref__"):
         return
-    names = [node for node in ast.walk(source.node) if isinstance(node, ast.Name)]
+    names = [node for node in nodes_in(source.node) if isinstance(node, ast.Name)]
     if not any(node.id == name and isinstance(node.ctx, ast.Load) for node in names):
         t.builder.warn(
             f"'{name}' is a local here, which is never read, and the field of that name does not "
@@ -122,7 +123,7 @@ def _warn_of_hidden_field(t: Translator, name: str) -> None:
 def _may_change(frame: Frame, name: str) -> bool:
     """Return whether a name that is assigned is assigned or updated elsewhere, too."""
     node = frame.source.node
-    resolve = resolver(frame, node.body)
+    resolve = resolver(frame, nodes_in(*node.body))
     return name in frame.source.mutable and changes_once_set(name, node, resolve)
 
 
