@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -11,6 +12,7 @@ from mlirad.ir.ops import Arith, Vector
 from mlirad.ir.walk import defining_op
 
 
+@lru_cache(maxsize=64)
 def vector_of(lanes: int, element: ir.Type) -> ir.Type:
     """A vector of a number of lanes."""
     return ir.VectorType.get([lanes], element)

@@ -7,8 +7,7 @@ what the loop carries are sums that may be taken in another order, maxima or min
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 
 from mlirad.analysis.lanes.groups import Groups
@@ -60,12 +59,11 @@ def is_function(op: ir.Operation) -> bool:
 
 def op_cost(op: ir.Operation) -> float:
     """An op on one value, or on a vector register."""
-    if op.name in _FREE:
+    name = op.name
+    if name in _FREE:
         return 0.0
-    if _is_by_root(op):
-        return 1.0
-    if op.name in _DEAR:
-        return _DEAR[op.name]
+    if name in _DEAR:
+        return 1.0 if _is_by_root(op) else _DEAR[name]
     if is_function(op):
         return _FUNCTION
     if is_integer_division(op):
@@ -139,7 +137,7 @@ class Scalar:
             return False
         strides = self.strides(nest)
         return _is_regular(nest, strides, self.fast) and not any(
-            is_far(op, strides) for op in operations(nest)
+            is_far(op, strides) for op in strides.non_arithmetic
         )
 
     def _vectorized_cost(self, op: ir.Operation) -> float | None:
@@ -150,9 +148,9 @@ class Scalar:
         strides = self.strides(op)
         if not _is_regular(op, strides, self.fast):
             return None
-        if not runs_in_any_order(op) and _reads_what_it_stores(op, strides):
+        if not runs_in_any_order(op) and _reads_what_it_stores(strides):
             return None
-        if _has_many_places(op, strides):
+        if _has_many_places(strides):
             return None
         vectors = trips // self.width
         remaining_cost = (trips % self.width) * self.block(For(op).body)
@@ -167,9 +165,9 @@ def is_long(loop: ir.Operation) -> bool:
     return next(islice(operations(loop), LONG, None), None) is not None
 
 
-def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
+def is_smooth(strides: Strides) -> bool:
     """Return whether all of a body is cheap with masks: no loops, elements side by side."""
-    for op in operations(loop):
+    for op in strides.non_arithmetic:
         if (op.regions and not is_branch(op)) or is_far(op, strides):
             return False
         if op.name == Memref.STORE and address_step(
@@ -186,13 +184,13 @@ def _has_work(op: ir.Operation) -> bool:
     )
 
 
-def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
+def _has_many_places(strides: Strides) -> bool:
     """Return whether a loop accesses an array that it stores to at more places than LLVM is told
     never to meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges,
     which overlap."""
     places_of: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
     stored = set()
-    for op in operations(loop):
+    for op in strides.non_arithmetic:
         place = accessed_element(op)
         if place is not None and is_far(op, strides):
             memref, indices = place
@@ -202,15 +200,15 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
     return any(len(places_of[memref]) > _TOLD for memref in stored)
 
 
-def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
+def _reads_what_it_stores(strides: Strides) -> bool:
     """Return whether iterations of a loop may load what earlier ones have stored."""
     stored: dict[ir.Value, list[list[ir.Value]]] = {}
-    for op in operations(loop):
+    for op in strides.non_arithmetic:
         if op.name == Memref.STORE:
             stored.setdefault(op.operands[1], []).append(list(op.operands)[2:])
     return any(
         place != list(op.operands)[1:] and not _is_apart(place, list(op.operands)[1:], strides)
-        for op in operations(loop)
+        for op in strides.non_arithmetic
         for place in (stored.get(op.operands[0], ()) if op.name == Memref.LOAD else ())
     )
 
@@ -228,7 +226,7 @@ def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> 
 def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
     if not are_vector_sums(op, partial(is_free, may_reorder=fast)):
         return False
-    for inner in operations(op):
+    for inner in strides.non_arithmetic:
         if inner.name == Memref.LOAD:
             if address_step(strides, inner.operands[0], list(inner.operands)[1:]) is None:
                 return False
@@ -236,9 +234,7 @@ def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
             step = address_step(strides, inner.operands[1], list(inner.operands)[2:])
             if not step or inner.block != For(op).body:
                 return False
-        elif inner.name.startswith("memref.") or not inner.name.startswith(
-            ("arith.", "math.", "scf.")
-        ):
+        elif not inner.name.startswith("scf."):
             return False
     return True
 
@@ -256,15 +252,23 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
     return address_step(strides, memref, indices) not in (1, 2, 3, 4)
 
 
-def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
+def pages_at_once(strides: Strides, width: int) -> int:
     """Return in how many pages of memory lanes lie that have one each: at every step of a loop
     within, in all of them."""
     arrays = set()
-    for op in operations(loop):
+    for op in strides.non_arithmetic:
         place = accessed_element(op)
         if place is not None:
             arrays.add(spread_over(strides, *place))
     return width * len(arrays - {None})
+
+
+@lru_cache(maxsize=64)
+def _is_wide(type_: ir.Type) -> bool:
+    """Return whether a vector register holds half as many values of a type as of 32 bits."""
+    if isinstance(type_, ir.IntegerType | ir.FloatType):
+        return type_.width == 64
+    return isinstance(type_, ir.IndexType)
 
 
 class Lanes:
@@ -289,41 +293,32 @@ class Lanes:
 
     def op(self, op: ir.Operation, masked: bool) -> float:
         """One op, with what it holds."""
-        if op.regions and (is_for(op) or is_while(op) or is_branch(op)):
+        name = op.name
+        if name in (Scf.FOR, Scf.WHILE, Scf.IF):
             return self._structured_cost(op, masked)
-        if op in self.meetings.combined:
+        if name in _FREE or op in self.meetings.combined:
             return 0.0
-        group = self.groups.group_of(op) if self.groups is not None and not masked else None
-        if group is not None:
-            return self.width * _ROW / len(group.ops)
-        if op.name == Memref.LOAD:
+        if name in (Memref.LOAD, Memref.STORE):
+            group = self.groups.group_of(op) if self.groups is not None and not masked else None
+            if group is not None:
+                return self.width * _ROW / len(group.ops)
+            if name == Memref.STORE:
+                return self._store(op, masked)
             return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)
-        if op.name == Memref.STORE:
-            return self._store(op, masked)
-        if op.name.startswith("memref."):
+        if name.startswith("memref."):
             return self.width * (8.0 + 2.0 * masked)
-        if op.name in _FREE:
-            return 0.0
         if any(self.strides.stride_of(result) is not None for result in op.results):
             return op_cost(op)
         return self._vector(op)
 
     def _vector(self, op: ir.Operation) -> float:
-        registers = self._registers([*op.results, *op.operands])
+        registers = 2.0 if any(_is_wide(v.type) for v in (*op.results, *op.operands)) else 1.0
         cost = op_cost(op)
         if is_integer_division(op):
             return cost * self.width / 2
         if isinstance(op.operands[0].type, ir.IndexType) and op.name == Arith.CMPI:
             return 1.0
         return cost * registers
-
-    def _registers(self, values: Sequence[ir.Value]) -> float:
-        wide = any(
-            isinstance(v.type, ir.IndexType)
-            or (isinstance(v.type, ir.IntegerType | ir.FloatType) and v.type.width == 64)
-            for v in values
-        )
-        return 2.0 if wide else 1.0
 
     def _access(
         self, memref: ir.Value, indices: list[ir.Value], masked: bool, lane_cost: float

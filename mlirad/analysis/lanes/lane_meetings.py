@@ -35,7 +35,7 @@ class Meetings:
         updates = Updates()
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
-        for op in operations(strides.loop):
+        for op in strides.non_arithmetic:
             if op.name == Memref.LOAD:
                 self._loads.setdefault(op.operands[0], []).append(op)
             elif op.name == Memref.STORE:

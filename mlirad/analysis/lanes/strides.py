@@ -6,11 +6,13 @@ means that all lanes have one value. Values without one are different in each la
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mlirad.analysis.lanes.updates import left_behind
 from mlirad.bindings import ir
-from mlirad.ir.ops import Arith, Memref
+from mlirad.ir.ops import Arith, Memref, Scf
 from mlirad.ir.pure_operations import is_arithmetic
-from mlirad.ir.structured import DISTINCT, For, If, While, is_branch, is_for, is_while
+from mlirad.ir.structured import DISTINCT, For, If, While, is_for, is_while
 from mlirad.ir.walk import (
     block_operations,
     constant_integer,
@@ -25,14 +27,19 @@ _LONGEST = 4096  # with longer strides, indices of 32 bits could wrap between la
 
 
 class Strides:
-    """The strides of all values in a loop, along its index."""
+    """The strides of all values in a loop, along its index; `non_arithmetic` are all ops of the loop
+    but those of `arith` and `math`."""
 
     def __init__(self, loop: ir.Operation) -> None:
         self.loop = loop
+        self.non_arithmetic = [op for op in operations(loop) if not is_arithmetic(op)]
         self.known: dict[ir.Value, int | None] = {}
         self._distinct: set[ir.Value] = set()
         box = For(loop)
-        self.private, self._left_behind = _private_buffers(loop), left_behind(loop)
+        self.private, self._left_behind = (
+            _private_buffers(loop, self.non_arithmetic),
+            left_behind(self.non_arithmetic),
+        )
         self.known[box.induction] = constant_integer(loop.operands[2])
         self.known.update((carried, None) for carried in box.carried)
         self._block(box.body)
@@ -64,18 +71,17 @@ class Strides:
 
     def _block(self, block: ir.Block) -> None:
         for op in block_operations(block):
-            if is_for(op):
-                self._for(op)
-            elif is_while(op):
-                self._while(op)
-            elif is_branch(op):
-                self._if(op)
-            else:
-                stride = self._op(op)
-                self.known.update((result, stride) for result in op.results)
+            visit = _VISITORS.get(op.name)
+            if visit is not None:
+                visit(self, op)
+                continue
+            stride = self._op(op)
+            for result in op.results:
+                self.known[result] = stride
 
     def _op(self, op: ir.Operation) -> int | None:
-        strides = [self.stride_of(operand) for operand in op.operands]
+        find = self.known.get
+        strides = [find(operand, 0) for operand in op.operands]
         if op.name == Memref.LOAD:
             differs = any(s != 0 for s in strides) or op in self._left_behind
             return None if differs or self._is_private(op) else 0
@@ -178,12 +184,19 @@ def _linear(op: ir.Operation, strides: list[int | None]) -> int | None:
     return None
 
 
-def _private_buffers(loop: ir.Operation) -> set[ir.Value]:
+_VISITORS: dict[str, Callable[[Strides, ir.Operation], None]] = {
+    Scf.FOR: Strides._for,
+    Scf.WHILE: Strides._while,
+    Scf.IF: Strides._if,
+}
+
+
+def _private_buffers(loop: ir.Operation, ops: list[ir.Operation]) -> set[ir.Value]:
     """The buffers that only the iterations of a loop use, each for itself: nothing that one leaves
     there may reach another, because they run in any order."""
     buffers = set()
-    for op in operations(loop):
-        for value in op.operands if not is_arithmetic(op) else ():
+    for op in ops:
+        for value in op.operands:
             allocation = defining_op(value)
             if (
                 allocation is not None

@@ -3,11 +3,13 @@ exchanged for a value, where what was there is used."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Memref
-from mlirad.ir.walk import block_operations, defining_op, enclosing, has_uses, operations
+from mlirad.ir.walk import block_operations, defining_op, enclosing, has_uses
 
 # What updates combine by, and whether it may be done in another order without a change.
 FLOAT_STEPS = {Arith.ADDF: Arith.ADDF, Arith.SUBF: Arith.ADDF, Arith.MULF: Arith.MULF}
@@ -142,9 +144,9 @@ def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:
     )
 
 
-def left_behind(loop: ir.Operation) -> set[ir.Operation]:
-    """The loads of updates of which someone asks what was there: where lanes meet, each has the
-    value that the lanes before it left."""
-    stores = [op for op in operations(loop) if op.name == Memref.STORE]
+def left_behind(ops: Sequence[ir.Operation]) -> set[ir.Operation]:
+    """The loads of updates, among some ops, of which someone asks what was there: where lanes meet,
+    each has the value that the lanes before it left."""
+    stores = [op for op in ops if op.name == Memref.STORE]
     updates = [update for update in map(Updates().update_of, stores) if update is not None]
     return {update.load for update in updates if not update.is_sum}

@@ -47,33 +47,35 @@ class Body:
             _EMITTERS.get(op.name, Body._emit_elementwise)(self, op, mask)
 
     def _emit_elementwise(self, op: ir.Operation, mask: Mask) -> None:
-        values = self.values
-        if values.strides.stride_of(op.results[0]) is not None:
-            copy = op.clone()
-            for position, operand in enumerate(op.operands):
-                copy.operands[position] = values.first(operand)
-            for old, new in zip(op.results, copy.results):
-                values.set(old, new)
-            return
-        comparison = self._compare_indices(op)
+        values, results = self.values, list(op.results)
+        differs = values.strides.stride_of(results[0]) is None
+        comparison = self._compare_indices(op) if differs else None
         if comparison is not None:
-            values.set(op.results[0], comparison)
+            values.set(results[0], comparison)
             return
-        operands = [self._operand(op, position) for position in range(len(op.operands))]
-        if mask is not None and is_integer_division(op):
-            # it traps if the divisor is 0, as it may be in lanes that are not active
-            ones = values.splat(1, op.operands[1].type)
-            operands[1] = values.select(mask, operands[1], ones)
-        types = [values.vector_type(result.type) for result in op.results]
-        created = ir.Operation.create(op.name, types, operands, attributes_of(op))
-        for old, new in zip(op.results, created.results):
+        if differs:
+            operands = self._vectors(op, mask)
+        else:
+            operands = [values.first(operand) for operand in op.operands]
+        copy = op.clone()
+        for position, operand in enumerate(operands):
+            copy.operands[position] = operand
+        for old, new in zip(results, copy.results):
+            if differs:
+                new.set_type(values.vector_type(old.type))
             values.set(old, new)
 
-    def _operand(self, op: ir.Operation, position: int) -> ir.Value:
-        value = op.operands[position]
-        if op.name == Arith.SELECT and position == 0 and self.values.strides.is_uniform(value):
-            return self.values.first(value)
-        return self.values.vector(value)
+    def _vectors(self, op: ir.Operation, mask: Mask) -> list[ir.Value]:
+        """The operands of an op for all lanes."""
+        values, inputs = self.values, list(op.operands)
+        if op.name == Arith.SELECT and values.strides.is_uniform(inputs[0]):
+            return [values.first(inputs[0]), *map(values.vector, inputs[1:])]
+        operands = [values.vector(value) for value in inputs]
+        if mask is not None and is_integer_division(op):
+            # it traps if the divisor is 0, as it may be in lanes that are not active
+            ones = values.splat(1, inputs[1].type)
+            operands[1] = values.select(mask, operands[1], ones)
+        return operands
 
     def _compare_indices(self, op: ir.Operation) -> ir.Value | None:
         """A comparison of indices that go on in steps: of lanes' numbers with a limit, in 32

@@ -22,7 +22,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.marks.rare import is_rare
-from mlirad.ir.structured import AT_END, For, is_branch, runs_in_any_order
+from mlirad.ir.structured import AT_END, For, is_branch, is_for, runs_in_any_order
 from mlirad.ir.walk import ancestors, block_operations, operations
 from mlirad.passes.cpu.insert_lanes.limits import parallel_loops, reason_against
 from mlirad.passes.cpu.insert_lanes.vector_pairs import is_worth_two
@@ -81,7 +81,7 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
     if not always and _has_wide_floats(nest):
         width = max(2, width // 2)
     scalar, reasons = Scalar(fast, width), []
-    asked = {op for op in (nest, *operations(nest)) if choice_of(op).in_lanes}
+    asked = {op for op in (nest, *operations(nest)) if is_for(op) and choice_of(op).in_lanes}
     if not always and not asked and scalar.is_left_to_llvm(nest):
         return Choice(nest, None, "no iterations run as lanes: LLVM has vectors for its inner loop")
     plain = scalar.loop(nest)
@@ -95,7 +95,7 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
             reasons.append(candidate)
             continue
         cost = _cost_of_nest(nest, candidate, scalar)
-        many = pages_at_once(loop, candidate.strides, width) > _PAGES
+        many = pages_at_once(candidate.strides, width) > _PAGES
         beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE) if many else cost
         if cost < limit and beside < least:
             best, least, told = candidate, beside, cost
@@ -123,7 +123,7 @@ def _candidate(loop: ir.Operation, scalar: Scalar, always: bool) -> Candidate | 
         return reason
     groups = Groups(strides, meetings, scalar.width)
     large = not always and _is_large(loop, strides)
-    masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
+    masked = is_smooth(strides) and (is_long(loop) or _branches_rarely(loop))
     has_ends = AT_END not in loop.attributes and _is_within_another(loop)
     ends = tuple(_ends(loop, scalar)) if has_ends else ()  # else they are nests themselves
     return Candidate(loop, strides, meetings, groups, scalar.width, large, masked, ends)

@@ -14,6 +14,7 @@ from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_inside, 
 
 _ENDS = (Scf.YIELD, Scf.CONDITION, Memref.ATOMIC_YIELD)
 _MEMORY = (Memref.LOAD, Memref.STORE, Memref.ATOMIC_RMW, Memref.GENERIC_ATOMIC_RMW)
+_SCALARS = (ir.FloatType, ir.IntegerType, ir.IndexType)
 _REORDERED = ("addf", "mulf")
 
 
@@ -36,6 +37,8 @@ def reason_against(
 def _against(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
     if LANES in op.attributes:
         return "it holds a sum that decisions are made of"
+    if is_arithmetic(op):
+        return _against_types([*op.results, *op.operands])
     if op.name in STRUCTURED:
         if is_for(op) and not strides.is_uniform(op.operands[2]):
             return "an inner loop has other steps in each iteration"
@@ -54,14 +57,12 @@ def _against(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
         if any(v in strides.private for v in arrays):
             return "it passes a buffer of its own to a function"
         return _against_types([*op.results, *(v for v in op.operands if v not in arrays)])
-    if is_arithmetic(op):
-        return _against_types([*op.results, *op.operands])
     return f"it holds '{op.name}'"
 
 
 def _against_types(values: list[ir.Value]) -> str:
     for value in values:
-        if not isinstance(value.type, ir.IndexType | ir.IntegerType | ir.FloatType):
+        if not isinstance(value.type, _SCALARS):
             return f"it holds values of type {value.type}"
     return ""
 
@@ -84,7 +85,7 @@ def _against_access(op: ir.Operation, strides: Strides, may_reorder: bool) -> st
     ):
         return "it uses a buffer that others use too"
     element = type_.element_type
-    if not isinstance(element, ir.IndexType | ir.IntegerType | ir.FloatType):
+    if not isinstance(element, _SCALARS):
         return f"it accesses elements of type {element}"
     if memref in strides.private:
         return "" if op.name in _MEMORY[:2] else "it updates a buffer of its own in one step"

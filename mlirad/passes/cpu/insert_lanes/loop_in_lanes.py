@@ -36,7 +36,7 @@ class LoopInLanes:
         values = Values(self.candidate.strides, self.width)
         memory = Memory(values)
         self.own_sums = LaneSums(self.candidate.meetings, values)
-        for op in operations(loop):
+        for op in values.strides.non_arithmetic:
             for operand in op.operands:
                 if isinstance(operand.type, ir.MemRefType):
                     memory.prepare(operand, loop)
