@@ -113,12 +113,12 @@ VISITS = "visits"
 # of the accesses that a deactivation was lowered to: whether to the activity of the cell itself
 _DEACTIVATES = "field.deactivates"
 _CHANGES = (ActivateOp, DeactivateOp, AppendOp)
-_ALL = (*_CHANGES, IsActiveOp, LengthOp)
+ON_ACTIVITY = tuple(kind.OPERATION_NAME for kind in (*_CHANGES, IsActiveOp, LengthOp))
 
 
 def is_on_activity(op: NamedOp) -> bool:
     """Return whether an op reads or changes which cells are active."""
-    return any(kind.holds(op) for kind in _ALL)
+    return op.name in ON_ACTIVITY
 
 
 def changes_activity(op: NamedOp) -> bool:

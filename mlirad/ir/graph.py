@@ -15,7 +15,7 @@ from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp, stack_element
 from mlirad.ir.build import is_float
 from mlirad.ir.flow import Block, Edge, Flow, flow_of
 from mlirad.ir.structured import is_branch, is_for, is_parallel
-from mlirad.ir.walk import Array, array_root
+from mlirad.ir.walk import Array, array_root, operations
 
 Fact = TypeVar("Fact")
 _STACKS = (PushOp.OPERATION_NAME, PopOp.OPERATION_NAME)
@@ -220,38 +220,57 @@ class Graph:
 
 
 _GRAPHS: ContextVar[dict[ir.Operation, Graph] | None] = ContextVar("graphs", default=None)
+_NAMES: ContextVar[dict[ir.Operation, frozenset[str]] | None] = ContextVar("names", default=None)
 
 
 def graph_of(function: ir.Operation) -> Graph:
     """Return the graph of a function, as it was when the running pass began: passes that only set
     marks, and the one behind them, share it."""
-    graphs = _GRAPHS.get()
-    if graphs is None:
-        return Graph(function)
-    if function not in graphs:
-        graphs[function] = Graph(function)
-    return graphs[function]
+    return _shared(_GRAPHS.get(), function, Graph)
+
+
+def names_in(op: ir.Operation) -> frozenset[str]:
+    """Return the names of the operations in one, as they were when the running pass began."""
+    return _shared(_NAMES.get(), op, _find_names)
+
+
+def _find_names(op: ir.Operation) -> frozenset[str]:
+    return frozenset({inner.name for inner in operations(op)})
+
+
+def _shared(
+    facts: dict[ir.Operation, Fact] | None, op: ir.Operation, find: Callable[[ir.Operation], Fact]
+) -> Fact:
+    if facts is None:
+        return find(op)
+    if op not in facts:
+        facts[op] = find(op)
+    return facts[op]
 
 
 @contextmanager
 def sharing_graphs() -> Iterator[None]:
-    """Let passes share graphs while they leave ops as they are."""
-    token = _GRAPHS.set({})
+    """Let passes share graphs, and names, while they leave ops as they are."""
+    graphs, names = _GRAPHS.set({}), _NAMES.set({})
     try:
         yield
     finally:
-        _GRAPHS.reset(token)
+        _GRAPHS.reset(graphs)
+        _NAMES.reset(names)
 
 
 def forget_graphs() -> None:
-    """Drop the shared graphs, because ops change."""
-    graphs = _GRAPHS.get()
-    if graphs is not None:
-        graphs.clear()
+    """Drop the shared graphs and names, because ops change."""
+    for facts in (_GRAPHS.get(), _NAMES.get()):
+        if facts is not None:
+            facts.clear()
 
 
 def verify_graphs() -> None:
-    """Raise AssertionError if a shared graph is not that of its function."""
+    """Raise AssertionError if a shared graph is not that of its function, or a shared name is
+    gone."""
+    for op, names in (_NAMES.get() or {}).items():
+        assert names == _find_names(op), f"a pass that sets marks changed the names in {op.name}"
     for function, graph in (_GRAPHS.get() or {}).items():
         current = Graph(function)
         assert graph.values == current.values, f"a pass that sets marks changed {function.name}"

@@ -66,6 +66,13 @@ def only_marks(name: str) -> bool:
     return getattr(module, "ONLY_MARKS", False)
 
 
+def looks_for(name: str) -> tuple[str, ...] | None:
+    """Return the names of the ops without which a pass of ours does nothing; None if it says
+    none."""
+    module = sys.modules[find_pass(name).__module__]
+    return getattr(module, "LOOKS_FOR", None)
+
+
 def runs_on_modules_only(function: PassFunction) -> bool:
     """Return whether a pass needs the whole module: what it takes is named so."""
     assert isinstance(function, FunctionType)

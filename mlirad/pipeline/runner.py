@@ -12,7 +12,7 @@ import msgspec
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError, TaichiCompilationError
-from mlirad.ir.graph import forget_graphs, sharing_graphs, verify_graphs
+from mlirad.ir.graph import forget_graphs, names_in, sharing_graphs, verify_graphs
 from mlirad.ir.ops import Builtin
 from mlirad.ir.reports.location import source_location
 from mlirad.ir.reports.loop_names import name_loop
@@ -21,6 +21,7 @@ from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
 from mlirad.pipeline.registry import (
     find_pass,
+    looks_for,
     only_marks,
     requirements_of,
     runs_on_modules_only,
@@ -137,7 +138,8 @@ class _Compiler:
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
         needs_module = runs_on_modules_only(function)
-        marks = only_marks(step.name) and not self.one_by_one  # or a watcher may change ops
+        keeps = not self.one_by_one  # or a watcher may change ops
+        marks, sought = only_marks(step.name) and keeps, looks_for(step.name)
         if needs_module and anchor not in (MODULE, ANY):
             raise PipelineError(f"'{step.name}' runs on '{MODULE}', not on '{anchor}'")
 
@@ -149,6 +151,12 @@ class _Compiler:
                 )
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
+            if sought is not None and names_in(op).isdisjoint(sought):
+                if self.verify_ours:
+                    _check_idle(step.name, lambda: function(op, **options), op)
+                if not keeps:
+                    forget_graphs()
+                return
             requests = function(op, **options)
             if requests is not None:
                 self._serve_all(requests)
@@ -241,6 +249,13 @@ class _Compiler:
             observer: Observer | None = getattr(watcher, when)
             if observer is not None:
                 observer(name, op)
+
+
+def _check_idle(name: str, run: Callable[[], object], op: ir.Operation) -> None:
+    """Raise AssertionError if a pass changes an op without any of the ops that it looks for."""
+    before = str(op)
+    run()
+    assert str(op) == before, f"'{name}' does not say all that it looks for"
 
 
 def _check_anchors(step: Step) -> None:

@@ -63,6 +63,7 @@ from mlirad.dialect.field.texts import (
 )
 from mlirad.dialect.field.threads import (
     GROUP,
+    TOGETHER,
     BallotOp,
     SharedOp,
     ShuffleOp,

@@ -66,12 +66,12 @@ class SharedOp(View, dialect=Field, name="shared", effects=[allocates("array")])
         return problem_of_new_array(self.operation.results[0].type, "shared")
 
 
-_TOGETHER = tuple(kind.OPERATION_NAME for kind in (SyncOp, ShuffleOp, BallotOp, SharedOp))
+TOGETHER = tuple(kind.OPERATION_NAME for kind in (SyncOp, ShuffleOp, BallotOp, SharedOp))
 
 
 def needs_block(op: NamedOp) -> bool:
     """Return whether an op is something that the threads of a block do together, or share."""
-    return op.name in _TOGETHER
+    return op.name in TOGETHER
 
 
 def sync() -> None:

@@ -16,6 +16,8 @@ from mlirad.ir.ops import Memref
 from mlirad.ir.structured import For, is_for, is_serial_loop
 from mlirad.ir.walk import is_defined_in, operations
 
+ONLY_MARKS = True
+
 MANY = 24  # stores
 FAR = 16  # elements: a cache line of floats
 

@@ -30,6 +30,7 @@ from mlirad.ir.walk import (
 )
 
 REQUIRES = KERNELS
+LOOKS_FOR = (AllocaOp.OPERATION_NAME,)
 
 
 def lower_ordered_loops(module: ir.Operation) -> None:

@@ -1,0 +1,62 @@
+"""Passes that do not run, because a module has none of the ops that they look for."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.passes.rounding import lower_floor_divisions, lower_small_exponentials
+from mlirad.pipeline.registry import looks_for, pass_names
+from mlirad.pipeline.runner import VERIFY, compile_pipeline
+
+SOURCE = """
+func.func @f(%a: i32, %x: f32) -> (i32, f32) {
+  %four = arith.constant 4 : i32
+  %quotient = arith.floordivsi %a, %four : i32
+  %power = math.expm1 %x : f32
+  return %quotient, %power : i32, f32
+}"""
+
+
+def after(passes: str, *, verify: bool = False) -> str:
+    """The program behind some passes."""
+    with context():
+        module = ir.Module.parse(SOURCE)
+        compile_pipeline(module.operation, f"builtin.module({passes})", verify_ours=verify)()
+        return str(module)
+
+
+@pytest.mark.parametrize("name", [name for name in pass_names() if looks_for(name) is not None])
+def test_passes_look_for_ops_that_there_are(name: str) -> None:
+    names = looks_for(name)
+    assert names
+    with context() as current:
+        assert all(map(current.is_registered_operation, names))
+
+
+def test_a_pass_runs_only_where_what_it_looks_for_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "floordivsi" not in after("lower-floor-divisions")
+    monkeypatch.setattr(lower_floor_divisions, "LOOKS_FOR", ("arith.divsi",))
+    assert "floordivsi" in after("lower-floor-divisions")
+
+
+@pytest.mark.parametrize(
+    ("between", "name"),
+    [("lower-floor-divisions", "arith.shrsi"), ("arith-expand", "arith.divsi")],
+)
+def test_names_are_those_that_the_pass_before_has_left(
+    between: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VERIFY, raising=False)
+    monkeypatch.setattr(lower_small_exponentials, "LOOKS_FOR", (name,))
+    idle = "lower-small-exponentials"
+    assert "math.expm1" in after(f"{idle},{idle}")
+    assert "math.expm1" not in after(f"{idle},{between},{idle}")
+
+
+def test_tests_find_passes_that_look_for_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VERIFY, raising=False)
+    monkeypatch.setattr(lower_floor_divisions, "LOOKS_FOR", ("arith.divsi",))
+    with pytest.raises(AssertionError, match="'lower-floor-divisions' does not say all"):
+        after("lower-floor-divisions", verify=True)
