@@ -101,7 +101,7 @@ def segments(block: ir.Block) -> Iterator[tuple[Segment, ir.Operation]]:
 
 def is_pure(op: ir.Operation) -> bool:
     """Return whether an op only computes."""
-    return op.name.startswith(_PURE) and not op.regions
+    return op.name.startswith(_PURE)
 
 
 def is_opaque(op: ir.Operation) -> bool:

@@ -13,6 +13,7 @@ ANY_ORDER = "field.any_order"
 AT_END = "field.at_end"
 # of an op whose result is another one in each iteration of the innermost loop around it
 DISTINCT = "field.distinct"
+SERIAL_LOOPS = (Scf.FOR, Scf.WHILE)
 STRUCTURED = (Scf.FOR, Scf.WHILE, Scf.IF, Scf.PARALLEL)
 
 
@@ -43,7 +44,7 @@ def runs_in_any_order(op: ir.Operation) -> bool:
 
 def is_serial_loop(op: NamedOp) -> bool:
     """Return whether an op is a loop whose iterations run one after another."""
-    return op.name in (Scf.FOR, Scf.WHILE)
+    return op.name in SERIAL_LOOPS
 
 
 class StructuredOp:

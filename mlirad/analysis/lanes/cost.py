@@ -54,7 +54,8 @@ def expected_trips(loop: ir.Operation) -> float:
 
 def is_function(op: ir.Operation) -> bool:
     """Return whether an op becomes a call of an elementary function."""
-    return op.name.startswith("math.") and op.name not in INSTRUCTIONS and op.name not in _DEAR
+    name = op.name
+    return name.startswith("math.") and name not in INSTRUCTIONS and name not in _DEAR
 
 
 def op_cost(op: ir.Operation) -> float:

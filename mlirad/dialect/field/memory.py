@@ -180,6 +180,7 @@ ARRAY_OPERAND = {
     AtomicOp.OPERATION_NAME: 1,
 }
 _LOAD, _STORE, _ATOMIC = LoadOp.OPERATION_NAME, StoreOp.OPERATION_NAME, AtomicOp.OPERATION_NAME
+_MAKERS = tuple(kind.OPERATION_NAME for kind in (GetOp, AllocaOp, SharedOp))
 _WRITES, _READS, _ACCESSES = (_STORE, _ATOMIC), (_LOAD, _ATOMIC), (_LOAD, _STORE, _ATOMIC)
 
 
@@ -225,7 +226,7 @@ def is_access(op: NamedOp) -> bool:
 
 def makes_array(op: NamedOp) -> bool:
     """Return whether an op gives a field's array or makes one of a launch or a block."""
-    return GetOp.holds(op) or AllocaOp.holds(op) or SharedOp.holds(op)
+    return op.name in _MAKERS
 
 
 def get(name: str, type_: ir.Type) -> ir.Value:

@@ -62,12 +62,10 @@ def computes_floats(op: ir.Operation) -> bool:
 
 def rounds(op: ir.Operation) -> bool:
     """Return whether an op computes a float that fast-math flags could change."""
-    return (
-        is_arithmetic(op)
-        and op.name not in _KEPT
-        and len(op.results) == 1
-        and _is_of_floats(op.results[0].type)
-    )
+    if op.name in _KEPT or not is_arithmetic(op):
+        return False
+    results = op.results
+    return len(results) == 1 and _is_of_floats(results[0].type)
 
 
 def decides(op: ir.Operation) -> bool:

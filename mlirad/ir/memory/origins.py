@@ -53,7 +53,7 @@ class Origins:
     def targets_of(self, value: ir.Value) -> frozenset[ir.Value] | None:
         """Return the memory that a value may point into; None if it is not known."""
         if value not in self._found:
-            self._found[value] = _follow(value)
+            self._found[value] = _follow(value) if _points(value.type) else frozenset()
         return self._found[value]
 
     def stands_for(self, new: ir.Value, old: ir.Value) -> None:

@@ -13,10 +13,11 @@ from mlirad.analysis.linear import LinearForms
 from mlirad.bindings import ir
 from mlirad.ir.marks.loop_hints import keep_scalar
 from mlirad.ir.ops import Memref
-from mlirad.ir.structured import For, is_for, is_serial_loop
+from mlirad.ir.structured import SERIAL_LOOPS, For, is_for
 from mlirad.ir.walk import is_defined_in, operations
 
 ONLY_MARKS = True
+_SOUGHT = (Memref.STORE, *SERIAL_LOOPS)
 
 MANY = 24  # stores
 FAR = 16  # elements: a cache line of floats
@@ -24,9 +25,10 @@ FAR = 16  # elements: a cache line of floats
 
 def mark_scalar_loops(root: ir.Operation) -> None:
     """Keep LLVM from vectorizing innermost loops with many stores that are far apart."""
-    for op in operations(root):
-        if is_for(op) and not any(map(is_serial_loop, operations(op))):
-            stores = [inner for inner in operations(op) if inner.name == Memref.STORE]
+    for op in [op for op in operations(root) if is_for(op)]:
+        inside = [inner for inner in operations(op) if inner.name in _SOUGHT]
+        stores = [inner for inner in inside if inner.name == Memref.STORE]
+        if len(stores) == len(inside):
             forms = LinearForms()
             if sum(_step(store, For(op), forms) >= FAR for store in stores) >= MANY:
                 keep_scalar(op)

@@ -11,8 +11,8 @@ def hoist_allocas(root: ir.Operation) -> None:
     for function in llvm_functions(root):
         entry = entry_of(function)
         first = next(iter(entry.operations)).operation
-        for op in list(operations(function)):
-            if op.name == Llvm.ALLOCA and op.block != entry:
+        for op in [op for op in operations(function) if op.name == Llvm.ALLOCA]:
+            if op.block != entry:
                 _hoist(op, first)
 
 

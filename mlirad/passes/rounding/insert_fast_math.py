@@ -10,7 +10,7 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range, SomeOf
 from mlirad.ir.marks.fast_math import fast_math, forbid
-from mlirad.ir.marks.rounding import is_exact, is_of_derivative, rounds
+from mlirad.ir.marks.rounding import EXACT, is_marked, is_of_derivative, rounds
 from mlirad.ir.ops import Arith, Math, Scf
 from mlirad.ir.walk import constant_float, operations
 
@@ -50,11 +50,12 @@ def insert_fast_math(
         for without in ((), ("afn",), ("afn", "arcp"), ("reassoc",))
     )
     for op in ops:
-        if len(ops) > long and _is_chained(op) and not is_exact(op):
+        if not rounds(op) or EXACT in op.attributes or not is_marked(op):
+            continue
+        if len(ops) > long and _is_chained(op):
             # a chain of adjoints: LLVM's combiner of machine code takes the square of its length
             op.attributes["fastmath"] = in_order
-            continue
-        if rounds(op) and not is_exact(op):
+        else:
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's
             # __powisf2, which is not there.
             op.attributes["fastmath"] = (

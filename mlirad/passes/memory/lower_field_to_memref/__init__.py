@@ -218,15 +218,15 @@ class _Lowering:
 
     def _erase_arrays(self) -> None:
         arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
-        results = [op.results[0] for op in operations(self.function) if field.makes_array(op)]
+        makers = [op for op in operations(self.function) if field.makes_array(op)]
+        results = [op.results[0] for op in makers]
         for use in (use for value in [*arguments, *results] for use in value.uses):
             op = use.owner.operation
             raise TaichiCompilationError(
                 f"'{op.name}' on an array has no lowering", source_location(op.location)
             )
-        for op in reversed(list(operations(self.function))):
-            if field.makes_array(op):
-                op.erase()
+        for op in reversed(makers):
+            op.erase()
         for position in reversed(range(len(self.entry.arguments))):
             if is_array(self.entry.arguments[position].type):
                 self.entry.erase_argument(position)
