@@ -85,7 +85,7 @@ class Finiteness:
                 [v for source, targets in node.edges if source in values for v in targets]
                 if node.is_passage
                 else node.results
-                if is_seed(node) or any(v in values for v in node.operands)
+                if not values.isdisjoint(node.operands) or is_seed(node)
                 else []
             )
             values.update(v for v in reached if self.graph.floats[v])

@@ -147,7 +147,7 @@ def _late_ops(
             late_values.update(op.results)
             if (
                 op.name in FLOAT_STEPS
-                and any(v in sums for v in op.operands)
+                and not sums.isdisjoint(op.operands)
                 and len(list(op.results[0].uses)) == 1
             ):
                 sums.update(op.results)

@@ -132,7 +132,8 @@ class BlockNode:
         """The nodes of this block, and those nested in them, in order."""
         for node in self.nodes:
             yield node
-            yield from node.walk()
+            if node.blocks:
+                yield from node.walk()
 
 
 class Graph:

@@ -132,7 +132,7 @@ class Activity:
                 if source in self.varied:
                     changed |= self._mark(self.varied, targets)
             return changed
-        if any(v in self.varied for v in node.operands) and any(
+        if not self.varied.isdisjoint(node.operands) and any(
             self.graph.floats[v] for v in node.results
         ):
             if CustomOp.holds(node):
@@ -185,10 +185,10 @@ class Activity:
         if node.blocks:
             changed = False
             for source, targets in node.flow.edges:
-                if any(target in self.useful for target in targets):
+                if not self.useful.isdisjoint(targets):
                     changed |= self._mark(self.useful, [source])
             return changed
-        if any(v in self.useful for v in node.results):
+        if not self.useful.isdisjoint(node.results):
             return self._mark(self.useful, node.operands)
         return False
 

@@ -58,7 +58,8 @@ class ArrayFlows:
             for source, targets in node.edges:
                 changed |= self._add(targets, self._sources_of(source))
             return changed
-        if CustomOp.holds(node) or any(term is not None for term in RULES.get(node.name, ())):
+        terms = RULES.get(node.name, ())
+        if len(terms) > terms.count(None) or CustomOp.holds(node):
             return self._add(node.results, self.arrays_of(node.operands)) or changed
         return changed
 

@@ -28,4 +28,4 @@ def _is_work(node: Node, activity: Activity) -> bool:
         return activity.is_differentiable(node)
     if PushOp.holds(node):
         return activity.is_active_local(stack_of(node))
-    return any(v in activity.active for v in node.results)
+    return not activity.active.isdisjoint(node.results)

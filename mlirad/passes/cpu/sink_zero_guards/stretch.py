@@ -89,7 +89,7 @@ class _Stretch:
         needed_values, slice_ops = set(results), list[ir.Operation]()
         written: set[ir.Value] = set()
         for op in reversed(self.segment.front):
-            if any(v in needed_values for v in op.results) and self._is_made_again(op, written):
+            if not needed_values.isdisjoint(op.results) and self._is_made_again(op, written):
                 slice_ops.append(op)
                 needed_values.update(op.operands)
             if not is_pure(op):
@@ -107,7 +107,7 @@ class _Stretch:
             return not is_own and op.operands[0] not in written
         if not is_pure(op):
             return False
-        return not is_function(op) or any(v in self.segment.made for v in op.results)
+        return not is_function(op) or not self.segment.made.isdisjoint(op.results)
 
     def _remove_guards(self, results: Sequence[ir.Value]) -> list[ir.Value]:
         """Leave them out; what stands for some values then."""

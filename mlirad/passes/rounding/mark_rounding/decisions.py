@@ -55,9 +55,9 @@ class Decisions:
             self._decide(node.operands[:1])
         if node.is_passage:
             for source, targets in node.edges:
-                if any(target in self.values for target in targets):
+                if not self.values.isdisjoint(targets):
                     self._decide([source])
-        elif any(v in self.values for v in node.results):
+        elif not self.values.isdisjoint(node.results):
             if node.is_access:
                 if not self.is_settled:
                     self.arrays.add(self.array(node))
