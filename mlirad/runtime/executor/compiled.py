@@ -7,6 +7,7 @@ from contextlib import suppress
 from struct import Struct
 from typing import Any
 
+from mlirad.ir.signature import Begun as BegunLabel
 from mlirad.runtime.executor.executor import Code, LaunchMemory, LoweredKernel, PassedArray
 from mlirad.runtime.executor.frame import Frame, LaunchSpace, SeparateLaunchSpace
 from mlirad.runtime.failures import raise_recorded
@@ -63,7 +64,8 @@ class CompiledKernel(Code):
             for name, writes in fields.items()
             if writes is not None and writes.are_possible
         }
-        begun = {symbol: symbol in first.begun_rows for symbol, _ in first.begun}
+        labels = [p.label for p in lowered.signature if isinstance(p.label, BegunLabel)]
+        begun = {label.symbol: label.is_row for label in labels}
         self._accesses = FieldAccesses(large, lowered.row_notes, begun)
         self._ended = first.record is not None or first.results is not None
         self._idle = [first]  # the one of the launch that ended last is the last

@@ -111,7 +111,6 @@ class Frame:
         self.fields: list[tuple[Any, str]] = []  # a slot, and the field whose address it takes
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
         self.begun: list[tuple[str, Word]] = []  # fields that count as 0 where a word is 1
-        self.begun_rows: list[str] = []  # those of which only a row does
         self.results: Any = None
         self.record: Any = None
         self.pages: Any = None  # the slot of the header of all pages
@@ -134,8 +133,7 @@ class Frame:
                     self.fields.append((slot, symbol))
                 case CheckBits(symbol=symbol):
                     self.checks.append((slot, symbol))
-                case Begun(symbol=symbol, is_row=is_row):
-                    self.begun_rows += [symbol] * is_row
+                case Begun(symbol=symbol):
                     self.begun.append((symbol, room.words(1)))
                     slot.value = ctypes.addressof(self.begun[-1][1])
                 case Results():

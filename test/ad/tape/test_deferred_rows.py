@@ -96,14 +96,14 @@ def test_steps_in_a_row(rim: int) -> None:
 def test_rows_that_begin_at_0(rim: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step adds to a whole row that nobody added to before: it is not cleared first, unless
     the step leaves out its rim."""
-    begun, drop = list[tuple[int, int]](), DeferredWrites.drop_zeros_of
+    begun, drop = list[tuple[int, int]](), DeferredWrites.drop_zeros
 
-    def note(writes: DeferredWrites, first: int, last: int) -> bool:
-        are_dropped = drop(writes, first, last)
-        begun.extend([(first, last)] * are_dropped)
+    def note(writes: DeferredWrites, rows: tuple[int, int] | None = None) -> bool:
+        are_dropped = drop(writes, rows)
+        begun.extend([rows] if rows is not None and are_dropped else [])
         return are_dropped
 
-    monkeypatch.setattr(DeferredWrites, "drop_zeros_of", note)
+    monkeypatch.setattr(DeferredWrites, "drop_zeros", note)
     wave = Wave(rim)
     wave.u.from_numpy(wave.start)
     with ti.ad.Tape(wave.loss):

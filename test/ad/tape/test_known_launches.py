@@ -265,11 +265,12 @@ def _without_address(row: Row) -> Row:
 
 
 def outcome(world: World, change: Callable[[World], object], options: dict[str, Any]) -> Outcome:
-    """All that is seen of a program that runs three times, with a change between launches."""
+    """All that is seen of a program that runs twice, of a plain tape three times, with a change
+    between launches."""
     current_program().derivatives.warned.clear()
     ti.ad.clear_all_gradients()
     result: Outcome = []
-    for _ in range(3):
+    for _ in range(2 if options else 3):
         world.start.restore()
         world.plain[:] = np.linspace(0.5, 1.0, N)
         with warnings.catch_warnings(record=True) as caught:
@@ -402,7 +403,7 @@ def test_launches_in_place_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(found)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_changes_in_every_order(seed: int) -> None:
     """Tapes of one program with other changes each time, which part from the paths of earlier ones
     at any launch."""

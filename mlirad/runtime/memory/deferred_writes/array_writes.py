@@ -138,16 +138,9 @@ class DeferredWrites(LaterWrites):
 
     def finish(self, rows: Sequence[Ends] | None = None) -> None:
         """Do all of them, or those to some rows: the first and the last of each range."""
-        if self._writes and (rows is None or self._are_any_of(rows)):
+        if self._writes:
             with self._backlog.lock:
                 self._finish_ranges(self._whole[:1] if rows is None else rows)
-
-    def _are_any_of(self, ranges: Sequence[Ends]) -> bool:
-        """Return whether there may be writes to some rows."""
-        if not self._have_rows or len(self._firsts) != 1:
-            return True
-        start, end = self._writes[0].box[0]
-        return any(first <= end and last >= start for first, last in ranges)
 
     def release_copies(self) -> None:
         """Do those of copies."""
@@ -210,36 +203,22 @@ class DeferredWrites(LaterWrites):
         is_of_rows = self._have_rows and write.copy is None and lies_in(write.box[1:], box[1:])
         return write.outside(*box[0]) if is_of_rows else [write]
 
-    def drop_zeros(self) -> bool:
-        """All elements are about to be set, to what is added to them: forget zeros, if all elements
-        were to be set to these; whether they were."""
+    def drop_zeros(self, rows: Ends | None = None) -> bool:
+        first, last = self._whole[0] if rows is None else rows
         with self._backlog.lock:
-            are_zeros = self.are_zeros
-            if are_zeros:
-                self.forget()
-        self.finish()
+            span = self._span(first, last)
+            (write,) = writes if len(writes := self._writes[span]) == 1 else (None,)
+            are_zeros = (
+                write is not None
+                and write.copy is None
+                and write.first <= first <= last <= write.last
+                and (rows is None or self._have_rows)
+            )
+            if write is not None and are_zeros:
+                self._replace(write.outside(first, last), span)
+        if rows is None:
+            self.finish()
         return are_zeros
-
-    def drop_zeros_of(self, first: int, last: int) -> bool:
-        if not self._have_rows or first > last:
-            return False
-        with self._backlog.lock:
-            rows = self._span(first, last)
-            if rows.stop - rows.start != 1:
-                return False
-            box, copy = self._writes[rows.start]
-            start, end = box[0]
-            if copy is not None or first < start or last > end:
-                return False
-            if (
-                start < first and last == end
-            ):  # most are: reverses go from the last row to the first
-                self._writes[rows.start] = Write(((start, first - 1), *box[1:]), None)
-            else:
-                ends = ((start, first - 1), (last + 1, end))
-                left = [Write((span, *box[1:]), None) for span in ends if span[0] <= span[1]]
-                self._replace(left, rows)
-        return True
 
     def move(self, memory: Values | None) -> Values | None:
         """Lie in other memory, or where the array did before (None), with the writes that were

@@ -56,4 +56,4 @@ class FieldAccesses:
         writes, rows = self._begun[name], self._begun_rows.get(name)
         if rows is None:
             return writes.drop_zeros()
-        return bool(writes and rows) and writes.drop_zeros_of(*rows[0](values)[0])
+        return bool(writes and rows) and writes.drop_zeros(rows[0](values)[0])

@@ -54,14 +54,9 @@ class LaterWrites(ABC):
         """Forget those to elements of a box, all of which are about to be set."""
 
     @abstractmethod
-    def drop_zeros(self) -> bool:
-        """All elements are about to be set, to what is added to them: forget zeros, if all elements
-        were to be set to these; whether they were."""
-
-    def drop_zeros_of(self, first: int, last: int) -> bool:
-        """Some rows, the first to the last, are about to be set, to what is added to them: forget
-        zeros for them, if all elements were to be set to these; whether they were."""
-        return False
+    def drop_zeros(self, rows: Ends | None = None) -> bool:
+        """All elements, or those of some rows, are about to be set, to what is added to them:
+        forget zeros for them, if all were to be set to these; whether they were."""
 
     @abstractmethod
     def release_copies(self) -> None:

@@ -59,8 +59,8 @@ class DeferredZeros(LaterWrites):
         if within_shape(box, shape) == tuple((0, extent - 1) for extent in shape):
             self.drop()
 
-    def drop_zeros(self) -> bool:
-        return self.drop()
+    def drop_zeros(self, rows: Ends | None = None) -> bool:
+        return rows is None and self.drop()
 
     def release_copies(self) -> None:
         """Do nothing: there are none."""
