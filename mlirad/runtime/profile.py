@@ -141,10 +141,6 @@ class ProfiledCode(Code):
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
         return self._code.ran_last_with(values, arrays)
 
-    def relocate(self) -> None:
-        """See `Code.relocate`."""
-        self._code.relocate()
-
 
 class Compiling(msgspec.Struct):
     """Seconds that this process has spent on making code, by kernel and derivative."""

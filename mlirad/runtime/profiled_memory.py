@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from time import perf_counter
 
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.deferred_writes import Backlog
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.profile import Profile
 
@@ -37,6 +38,13 @@ class ProfiledKept(Kept):
         begun = perf_counter()
         move()
         self._profile.note(name, 1000 * (perf_counter() - begun))
+
+    @property
+    def complete_array(self) -> Elements | None:
+        return self._kept.complete_array
+
+    def move_array(self, backlog: Backlog, *, again: bool) -> bool:
+        return self._kept.move_array(backlog, again=again)
 
     @property
     def place(self) -> Hashable:

@@ -110,12 +110,6 @@ class Program:
             compiled.forget(symbol)
 
     @in_turn
-    def relocate(self, symbol: str) -> None:
-        """A field has moved: launches that begin later find it where it is."""
-        for compiled in list(self.compiled):
-            compiled.relocate(symbol)
-
-    @in_turn
     def note_derivative(self) -> None:
         """A derivative was placed: launches that clear those of what they deactivate look again."""
         for compiled in list(self.compiled):

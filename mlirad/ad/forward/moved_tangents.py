@@ -30,10 +30,7 @@ class MovedTangents:
         self._results: dict[str, tuple[Field, Array]] = {}  # by their own names
 
     def _move(self, tangents: Field, values: Array | None) -> bool:
-        does_move = tangents.find_memory().elements.move(values)
-        if does_move:
-            self._program.relocate(tangents.symbol)
-        return does_move
+        return tangents.find_memory().elements.move(values, self._program.backlog)
 
     def set_direction(self, field: Field, kind: DerivativeKind, values: Array) -> None:
         """Let tangents of a field be the caller's."""

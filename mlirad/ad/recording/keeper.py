@@ -10,7 +10,8 @@ from mlirad.ad.recording.entries import ConstantLaunch, Entry, RecordedCall, row
 from mlirad.ad.recording.known_states import Key
 from mlirad.ad.recording.order import Order
 from mlirad.ad.recording.stored_values import note_stored
-from mlirad.ad.recording.versions import Version, Versions, WayBack
+from mlirad.ad.recording.versions import Version, Versions
+from mlirad.ad.recording.way_back import WayBack
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.explanation import Explanation
@@ -96,7 +97,8 @@ class KeepAll(Keeper):
             for entry in reversed(entries):
                 entry.reverse()
             return
-        way = WayBack(versions, self.program)
+        may_write = any(entry.calls_gradient() for entry in entries)
+        way = WayBack(versions, self.program, may_write=may_write)
         try:
             sweep(entries, way.give_back)
         finally:

@@ -8,7 +8,7 @@ before, so that every primal field holds what the forward program left there (do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 
 from mlirad.ad.recording.known_states import Key, KnownStates, Overwritten
@@ -52,47 +52,6 @@ class Version:
         self.copy.exchange()
         for copy in self.beside:
             copy.exchange()
-
-
-class WayBack:
-    """Memory on its way back through versions, and at the `end` as it was.
-
-    Of an array of which the same elements are kept again and again, what memory holds is copied
-    once; elsewhere versions are exchanged with memory, and need no more of it.
-    """
-
-    def __init__(self, versions: Iterable[Version], program: Program) -> None:
-        self._program = program
-        self._undo: list[Callable[[], None]] = []
-        self._copied: set[Hashable] = set()
-        places: dict[Key, dict[Hashable, int]] = {}
-        total: dict[Key, int] = {}
-        for version in versions:
-            places.setdefault(version.key, {})[version.copy.place] = version.copy.nbytes
-            total[version.key] = total.get(version.key, 0) + version.copy.nbytes
-        self._again = {
-            key for key, sizes in places.items() if 2 * sum(sizes.values()) <= total[key]
-        }
-
-    @cached_property
-    def _arena(self) -> Arena:
-        return self._program.arena()
-
-    def give_back(self, version: Version) -> None:
-        """Let memory hold what a version kept."""
-        if version.key not in self._again:
-            version.exchange()
-            self._undo.append(version.exchange)
-            return
-        if version.copy.place not in self._copied:
-            self._copied.add(version.copy.place)
-            self._undo.append(version.present(self._arena).give_back)
-        version.give_back()
-
-    def end(self) -> None:
-        """Let memory hold what it held at first."""
-        for undo in reversed(self._undo):
-            undo()
 
 
 class Versions:
@@ -192,7 +151,8 @@ class Versions:
 
     def keep(self, overwritten: Overwritten, elements: Elements) -> list[Version]:
         """Copy elements that are about to be overwritten."""
-        key, box, name = overwritten.key, overwritten.box, _name(overwritten.key)
+        key, name = overwritten.key, _name(overwritten.key)
+        box = self.program.executor.memory.box_to_keep(elements, overwritten.box)
         beside = [self._arena.keep(other, box, name) for other in self.beside(key)]
         return [Version(self._arena.keep(elements, box, name), overwritten, beside)]
 

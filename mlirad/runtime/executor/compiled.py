@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from struct import Struct
 from typing import Any
 
@@ -72,7 +71,7 @@ class CompiledKernel(Code):
 
     def _frame(self) -> Frame:
         frame = Frame(self._signature, self._room, self._result_count)
-        frame.find_fields(self._memory.__getitem__)
+        frame.find_fields(self._memory.__getitem__, self._backlog.moves)
         return frame
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
@@ -81,6 +80,8 @@ class CompiledKernel(Code):
             frame = idle.pop()
         except IndexError:  # as many launches as there were at once run now
             frame = self._frame()
+        if frame.moves != self._backlog.moves:
+            frame.find_fields(self._memory.__getitem__, self._backlog.moves)
         for slot, number in frame.scalars:
             slot.value = values[number]
         if frame.arrays and frame.passed is not arrays:
@@ -115,14 +116,3 @@ class CompiledKernel(Code):
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
         frame = next(iter(self._idle[-1:]), None)
         return frame is not None and frame.holds(values, arrays)
-
-    def relocate(self) -> None:
-        """Have idle frames find their fields; those of launches that run are not used again."""
-        idle, self._idle = self._idle, []
-        frames = list[Frame]()
-        with suppress(IndexError):  # until there are none: other threads may take some
-            while True:
-                frames.append(idle.pop())
-        for frame in reversed(frames):
-            frame.find_fields(self._memory.__getitem__)
-            self._idle.append(frame)

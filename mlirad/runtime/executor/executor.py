@@ -68,7 +68,7 @@ class LaunchMemory(Protocol):
     """The memory that code reaches without being passed it."""
 
     def field(self, symbol: str) -> Addressable:
-        """Return the address of a field; code is told to `relocate` if the field moves."""
+        """Return the address of a field; if it moves, `Backlog.moves` grows."""
 
     def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""
@@ -212,6 +212,3 @@ class Code(ABC):
     @abstractmethod
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
         """Return whether the launch that ended last had the same arguments."""
-
-    def relocate(self) -> None:
-        """Some fields have moved: launches that begin later find them where they are."""

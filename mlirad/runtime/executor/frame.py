@@ -109,6 +109,7 @@ class Frame:
     def __init__(self, signature: Signature, room: LaunchSpace, result_count: int) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.fields: list[tuple[Any, str]] = []  # a slot, and the field whose address it takes
+        self.moves = -1  # of fields of the program, when their addresses were set
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
         self.begun: list[tuple[str, Word]] = []  # fields that count as 0 where a word is 1
         self.results: Any = None
@@ -152,8 +153,9 @@ class Frame:
                     self.record = room.words(RECORD_SIZE)
                     slot.value = ctypes.addressof(self.record)
 
-    def find_fields(self, find: Callable[[str], Addressable]) -> None:
-        """Set the addresses of fields."""
+    def find_fields(self, find: Callable[[str], Addressable], moves: int) -> None:
+        """Set the addresses of fields, which moved so many times so far."""
+        self.moves = moves
         for slot, symbol in self.fields:
             slot.value = find(symbol).address
 

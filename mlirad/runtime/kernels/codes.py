@@ -106,7 +106,6 @@ class Codes:
         self._reached: dict[Mode, frozenset[str]] = {}
         self._unfinished = WeakSet[Derivative]()
         self._symbols: set[str] = set()
-        self._made = WeakSet[Code]()
         self._poles_version = -1
         self.program.compiled.add(self)
 
@@ -135,7 +134,6 @@ class Codes:
                 code = ProfiledCode(code, name, profile, wait, lowered.times, timer, touched)
             COMPILING.note(name, perf_counter() - begun)
             self.compiled[mode], self.origins[mode] = code, lowered.kernel.code.origin
-            self._made.add(code)
             self._may_collide[mode] = lowered.may_collide
         return code
 
@@ -238,11 +236,6 @@ class Codes:
     def deferred_writes(self, symbol: str) -> LaterWrites | None:
         """Return the deferred writes to a field."""
         return self.program.fields[symbol].elements.deferred
-
-    def relocate(self, symbol: str) -> None:
-        """A field has moved."""
-        for code in list(self._made) if symbol in self._symbols else ():
-            code.relocate()
 
     def check_bits(self, symbol: str) -> Addressable:
         """A byte for each element of a field, of the calling thread."""

@@ -58,7 +58,3 @@ class CodeWithOwnArrays(Code):
     def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
         """Return False: reverses of such kernels are run by tapes, which do not ask."""
         return False
-
-    def relocate(self) -> None:
-        """See `Code.relocate`."""
-        self._code.relocate()

@@ -97,6 +97,11 @@ class Memory(ABC):
         reach Python's memory."""
         return False
 
+    def box_to_keep(self, elements: Elements, box: Box) -> Box | None:
+        """Return a box to keep in place of another one: all elements (None), if they can move to
+        the copy, which takes little more memory then."""
+        return box
+
     def room_to_move(self, dtype: DType, shape: Sequence[int]) -> Values | None:
         """Memory of Python's that elements may move to, which holds anything; None where they are
         not worth it."""
@@ -188,10 +193,10 @@ class Elements(ABC):
         shows elements as they are at any time; None where they are not in Python's memory."""
         return None
 
-    def move(self, values: Values | None) -> bool:
+    def move(self, values: Values | None, backlog: Backlog) -> bool:
         """Lie in memory of Python's of their shape and type, which holds what they are from now on;
-        or (None) where they lay before, and hold what they did then. Whether they move; then the
-        program has to `relocate` them."""
+        or (None) where they lay at first, and hold what they did then. Whether they move; launches
+        that begin later find them there."""
         return False
 
     # What comes down to a number, or to a mask, is found where the elements are.
@@ -345,6 +350,16 @@ class Kept(ABC):
     def values(self) -> Values | None:
         """The kept elements, where they are in Python's memory, and nobody counts their ways."""
         return None
+
+    @property
+    def complete_array(self) -> Elements | None:
+        """Return the array, if all of its elements are kept in Python's memory."""
+        return None
+
+    def move_array(self, backlog: Backlog, *, again: bool) -> bool:
+        """Let a complete array lie where it is kept; `again` if it lies in another copy of it.
+        Whether it does."""
+        return False
 
     @property
     @abstractmethod

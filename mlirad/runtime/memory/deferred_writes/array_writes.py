@@ -221,17 +221,21 @@ class DeferredWrites(LaterWrites):
         return are_zeros
 
     def move(self, memory: Values | None) -> Values | None:
-        """Lie in other memory, or where the array did before (None), with the writes that were
+        """Lie in other memory, or where the array did at first (None), with the writes that were
         deferred there; that memory. None where it stays: somebody looks at it at any time, copies
         are to be put back, or it is there."""
         if memory is None:
             if self._home is None:
                 return None
             (memory, writes), self._home = self._home, None
-        elif self._home or self.is_lent or any(write.copy is not None for write in self._writes):
+        elif self.is_lent or any(write.copy is not None for write in self._writes):
             return None
         else:
-            self._home, writes = (self._memory, self._writes[:]), []
+            writes = []
+            if self._home is None:
+                self._home = self._memory, self._writes[:]
+            else:
+                self.finish()
         with self._backlog.lock:
             self._memory = memory
             self._replace(writes)

@@ -14,10 +14,12 @@ Ends = tuple[int, int]  # the first and the last row of a range
 
 class Backlog:
     """The arrays of a program that have deferred writes: a set that launches look at, empty most of
-    the time. `lock` is held while writes are deferred, and while they are done."""
+    the time. `lock` is held while writes are deferred, and while they are done. It also counts what
+    else launches look at, moves."""
 
     def __init__(self) -> None:
         self.arrays: set[LaterWrites] = set()
+        self.moves = 0  # of fields; launches that begin later find them where they are
         self.lock = free_in_forks(Lock())
 
     def release_copies(self) -> None:

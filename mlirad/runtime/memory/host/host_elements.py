@@ -60,7 +60,7 @@ class HostElements(Elements):
         view.flags.writeable = writable
         return view
 
-    def move(self, values: Values | None) -> bool:
+    def move(self, values: Values | None, backlog: Backlog) -> bool:
         """Lie elsewhere; not where elements lie apart, or somebody looks at them at any time."""
         if values is not None and not (
             (values.shape, values.dtype) == (self.shape, self.dtype)
@@ -72,6 +72,7 @@ class HostElements(Elements):
         memory = self.deferred.move(values)
         if memory is not None:
             self._memory, self.address = memory, memory.__array_interface__["data"][0]
+            backlog.moves += 1
         return memory is not None
 
     def get(self, index: Index) -> Any:
@@ -168,6 +169,15 @@ class HostKept(Kept):
     @property
     def values(self) -> Values:
         return self._copy
+
+    @property
+    def complete_array(self) -> Elements | None:
+        return self._elements if self._copy.shape == self._elements.shape else None
+
+    def move_array(self, backlog: Backlog, *, again: bool) -> bool:
+        if self._elements.deferred.are_elsewhere and not again:
+            return False
+        return self._elements.move(self._copy, backlog)
 
     @property
     def place(self) -> Hashable:

@@ -36,6 +36,7 @@ LARGE, LEAST_MOVED = 1 << 16, 1 << 20  # bytes
 GUARD, _UNTOUCHED = 4 * ALIGNMENT, 0xA5  # bytes beside an allocation, and their value
 STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
 _LENT = "what a tape keeps of {} and others (ti.ad.checkpointed keeps less)"
+_SMALL_PART = 16  # of an array that is kept
 _FIRST, _LARGEST, _KEPT_ALIGNMENT = 1 << 14, 1 << 25, 16
 
 
@@ -197,6 +198,16 @@ class HostMemory(Memory):
     def are_moved(self, size: int) -> bool:
         """Return whether copying takes longer than launches with changed addresses."""
         return size >= LEAST_MOVED
+
+    def box_to_keep(self, elements: Elements, box: Box) -> Box | None:
+        """Return no box if it has most elements of a large array, which lie side by side."""
+        if not self.are_moved(elements.nbytes) or not isinstance(elements, HostElements):
+            return box
+        bounded = within_shape(box, elements.shape)
+        count = prod([max(0, last - first + 1) for first, last in bounded])
+        omitted = elements.nbytes - count * elements.dtype.itemsize
+        is_most = omitted * _SMALL_PART <= elements.nbytes
+        return None if is_most and elements.within(None).flags.c_contiguous else box
 
     def room_to_move(self, dtype: DType, shape: Sequence[int]) -> Values | None:
         """Bytes of a block, at another place of a page each time, with others on both sides."""
