@@ -397,3 +397,76 @@ func.func @counted(%count: memref<i64>, %y: memref<8xi64>) {
   } {field.any_order}
   return
 }
+
+// Lanes go back along rows of 8 elements each: a trip fetches as many bytes of the rows behind these
+// as it loads.
+// CHECK-LABEL: func.func @back_along_rows
+// CHECK: scf.for %[[I:.*]] = %c0 to %c16 step %c8
+// CHECK: scf.for %[[K:.*]] = %c0 to %c8 step %c1
+// CHECK: memref.prefetch %{{.*}}[%{{.*}}], read, locality<3>, data : memref<128xf32>
+// CHECK: memref.prefetch %{{.*}}[%{{.*}}], write, locality<3>, data : memref<128xf32>
+// CHECK-NOT: memref.prefetch
+func.func @back_along_rows(%x: memref<16x8xf32>, %y: memref<16x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c16 step %c1 {
+    %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%a = %zero) -> (f32) {
+      %j = arith.subi %c7, %k : index
+      %v = memref.load %x[%i, %j] : memref<16x8xf32>
+      %b = arith.addf %a, %v {field.exact} : f32
+      memref.store %b, %y[%i, %j] : memref<16x8xf32>
+      scf.yield %b : f32
+    }
+  } {field.any_order}
+  return
+}
+
+// Forwards, processors foresee 16 rows.
+// CHECK-LABEL: func.func @along_few_rows
+// CHECK-NOT: memref.prefetch
+func.func @along_few_rows(%x: memref<16x8xf32>, %y: memref<16x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c16 step %c1 {
+    %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%a = %zero) -> (f32) {
+      %v = memref.load %x[%i, %k] : memref<16x8xf32>
+      %b = arith.addf %a, %v {field.exact} : f32
+      memref.store %b, %y[%i, %k] : memref<16x8xf32>
+      scf.yield %b : f32
+    }
+  } {field.any_order}
+  return
+}
+
+// But not 40; the loop goes along all but the first element.
+// CHECK-LABEL: func.func @along_many_rows
+// CHECK-COUNT-5: memref.prefetch
+// CHECK-NOT: memref.prefetch
+func.func @along_many_rows(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<8x8xf32>, %u: memref<8x8xf32>, %w: memref<8x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    %sum = scf.for %k = %c1 to %c8 step %c1 iter_args(%a = %zero) -> (f32) {
+      %p = memref.load %x[%i, %k] : memref<8x8xf32>
+      %q = memref.load %y[%i, %k] : memref<8x8xf32>
+      %r = memref.load %z[%i, %k] : memref<8x8xf32>
+      %s = memref.load %u[%i, %k] : memref<8x8xf32>
+      %b = arith.addf %a, %p {field.exact} : f32
+      %c = arith.mulf %q, %r {field.exact} : f32
+      %d = arith.mulf %c, %s {field.exact} : f32
+      %e = arith.addf %b, %d {field.exact} : f32
+      memref.store %e, %w[%i, %k] : memref<8x8xf32>
+      scf.yield %e : f32
+    }
+  } {field.any_order}
+  return
+}

@@ -6,6 +6,9 @@ loaded once. No address is used that no active lane has.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mlirad.analysis.lanes.groups import Group
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -21,6 +24,7 @@ from mlirad.ir.vectors import (
 )
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
+from mlirad.passes.cpu.insert_lanes.next_rows import NextRows
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values, stored_type
 
@@ -34,6 +38,20 @@ class Memory:
         self.values, self.addresses = values, Addresses(values)
         self._flat: dict[ir.Value, tuple[ir.Value, list[ir.Value | int]]] = {}
         self._private: dict[ir.Value, ir.Value] = {}
+        self._next_rows: list[NextRows] = []  # of the inner loops around, the innermost last
+
+    @contextmanager
+    def fetching(self, next_rows: NextRows) -> Iterator[None]:
+        """Prefetch what the next lanes access in an inner loop."""
+        self._next_rows.append(next_rows)
+        try:
+            yield
+        finally:
+            self._next_rows.pop()
+
+    def _fetch_next(self, place: Place, mask: Mask, *, is_write: bool = False) -> None:
+        if mask is None and self._next_rows:
+            self._next_rows[-1].fetch(place, is_write=is_write)
 
     # Arrays.
 
@@ -104,6 +122,7 @@ class Memory:
         kind = values.vector_type(stored_type(type_) if memref in self._private else type_)
         if memref in self._private and place.stride == 1:
             mask = None  # nobody cares what other lanes have
+        self._fetch_next(place, mask)
         loaded = self._load(place, kind, mask)
         if ir.VectorType(kind).element_type != type_:
             return b.trunci(loaded, values.vector_type(type_))
@@ -129,6 +148,7 @@ class Memory:
             self._store_last(op, mask)
             return
         place, vector = self._place(memref, indices), values.vector(value)
+        self._fetch_next(place, mask, is_write=True)
         if memref in self._private and stored_type(value.type) != value.type:
             vector = b.extui(vector, values.vector_type(stored_type(value.type)))
         if place.stride == 1:

@@ -12,6 +12,7 @@ from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import If
 from mlirad.ir.vectors import any_lane, invert_mask
 from mlirad.ir.walk import block_operations
+from mlirad.passes.cpu.insert_lanes.accesses import Memory
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
 _FEW = 12  # ops that are not worth a test whether any lane wants them
@@ -22,6 +23,7 @@ class Emitter(Protocol):
     """An emitter of the ops of a block."""
 
     values: Values
+    memory: Memory
 
     def block(self, block: ir.Block, mask: Mask) -> None:
         """Emit all ops of a block but its last."""

@@ -9,6 +9,7 @@ from mlirad.ir.structured import ANY_ORDER, For, While
 from mlirad.ir.vectors import any_lane, reduce_lanes
 from mlirad.ir.walk import attributes_of, block_operations, constant_integer, has_uses
 from mlirad.passes.cpu.insert_lanes.branches import Emitter
+from mlirad.passes.cpu.insert_lanes.next_rows import NextRows
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
 
@@ -31,7 +32,8 @@ def _emit_together(body: Emitter, op: ir.Operation, mask: Mask) -> None:
     with ir.InsertionPoint(loop.body), values.scope():
         for old, new in zip(box.body.arguments, loop.body.arguments):
             values.set(old, new)
-        body.block(box.body, mask)
+        with body.memory.fetching(NextRows(loop, op, values.width)):
+            body.block(box.body, mask)
         ends = block_operations(box.body)[-1].operands
         b.yield_([values.in_form_of(v, like) for v, like in zip(ends, box.carried)])
     for result, value in zip(op.results, loop.results):
