@@ -104,6 +104,8 @@ class Kernel(KernelNames):
             return _shape_results(variant.kernel, Launch(self, variant, args).record_by(recorder))
         else:
             variant.launched_at = threads.count_change()
+        if ready.code is None:  # all launches so far were recorded, and ran in other modes
+            return self._launch(current, args, kwargs, PRIMAL)
         results = ready.code.launch(args, arrays)
         return _shape_results(variant.kernel, results) if results else None
 
@@ -164,7 +166,7 @@ class Kernel(KernelNames):
             raise _shorten_trace(error) from error.__cause__
         if current.config.debug:
             current.check_ends(f"kernel '{self.__name__}'", allocations(launch.arrays))
-        elif self._ready is None and not mode.is_reverse:
+        elif (self._ready is None or self._ready.code is None) and not mode.is_reverse:
             self._note_ready(launch, args, kwargs)
         return _shape_results(launch.variant.kernel, results)
 

@@ -117,6 +117,8 @@ class KernelVariants:
         if self.captured:  # which each launch looks up
             return None
         parameters = self.declaration.parameters[self.declaration.owner is not None :]
+        if any(code.messages for code in list(variant.codes.compiled.values())):
+            return None
         compiled = variant.unrecorded.code()
         return ready(variant, compiled, parameters, args, self.names.are_bound)
 

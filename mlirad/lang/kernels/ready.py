@@ -37,7 +37,7 @@ class Ready:
         self,
         program: Program,
         variant: Variant,
-        code: Code,
+        code: Code | None,  # of launches that nothing records, if there were any
         parameters: Sequence[Parameter],
         are_bound: Callable[[], bool],
     ) -> None:
@@ -118,7 +118,7 @@ def ready(
 ) -> Ready | None:
     """Return the recipe of launches like one of a variant; None if they need more than this."""
     kernel = variant.kernel
-    if kernel.uses_seed or kernel.gradients or code is None or code.messages:
+    if kernel.uses_seed or kernel.gradients:
         return None
     kinds = [param.kind for param in parameters]
     if kinds.count(SCALAR) + kinds.count(NDARRAY) != len(kinds):

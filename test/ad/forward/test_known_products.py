@@ -11,6 +11,7 @@ import pytest
 
 import mlirad as ti
 from mlirad.ad.recording.known_states import State
+from mlirad.lang.kernels.kernel_variants import KernelVariants
 from mlirad.runtime.memory.host.host_memory import HostArena
 
 N = 5
@@ -152,3 +153,37 @@ def test_known_launches_keep_what_they_overwrite(monkeypatch: pytest.MonkeyPatch
     assert counts[1] == counts[2]
     of_y = [size for name, size in counts[2] if name == f"'{world.y.symbol}'"]
     assert of_y.count(8 * N) == len(of_y) >= 6  # of each of three steps, with its tangents
+
+
+def test_kernels_that_only_ran_with_tangents_are_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their arguments are not looked up again, and the first launch that nothing records runs the
+    primal."""
+    world, prepared, prepare = World(), list[str](), KernelVariants.prepare
+
+    def note(variants: KernelVariants, kernel: Any, *arguments: Any) -> Any:
+        prepared.append(kernel.__name__)
+        return prepare(variants, kernel, *arguments)
+
+    monkeypatch.setattr(KernelVariants, "prepare", note)
+    world.product(np.ones(N))
+    assert {*prepared} == {"begin", "move", "add_up"}
+    prepared.clear()
+    found = world.product(np.ones(N), rate=0.75)
+    assert not prepared
+    ti.init(default_fp=ti.f64)
+    fresh = World()
+    fresh.run(rate=0.75)
+    expected = fresh.rows.to_numpy()
+    np.testing.assert_array_equal(world_rows(0.75), expected)
+    assert len(found) == 4
+
+
+def world_rows(rate: float) -> Array:
+    """What launches compute behind a product."""
+    world = World()
+    world.product(np.ones(N))
+    for _ in range(2):
+        world.loss[None] = 0.0
+        world.run(rate=rate)
+    np.testing.assert_allclose(world.loss[None], world.rows.to_numpy()[:3].sum(), rtol=1e-12)
+    return world.rows.to_numpy()
