@@ -10,7 +10,7 @@ from mlirad.analysis.zero_guards import guard_of
 from mlirad.bindings import ir
 from mlirad.ir.ops import Func, Memref
 from mlirad.ir.structured import is_for
-from mlirad.ir.walk import block_operations, captured_values, operations
+from mlirad.ir.walk import block_operations, captured_values, with_inner
 
 _PURE = ("arith.", "math.")
 ALLOCATIONS = (Memref.ALLOCA, Memref.ALLOC)
@@ -108,7 +108,7 @@ def is_opaque(op: ir.Operation) -> bool:
     """Return whether it is not known what an op, or one within it, does beside giving its results,
     as it is not of a call."""
     transparent = (*_PURE, "memref.", "scf.")
-    return any(not inner.name.startswith(transparent) for inner in (op, *operations(op)))
+    return any(not inner.name.startswith(transparent) for inner in with_inner(op))
 
 
 def used_values(op: ir.Operation) -> list[ir.Value]:
@@ -120,7 +120,7 @@ def touched_memory(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
     """The memory that an op, or one within it, reads, and that it writes or may write."""
     read: set[ir.Value] = set()
     written: set[ir.Value] = set()
-    for inner in (op, *operations(op)):
+    for inner in with_inner(op):
         memory = {v for v in inner.operands if isinstance(v.type, ir.MemRefType)}
         (read if inner.name == Memref.LOAD else written).update(memory)
     return read, written

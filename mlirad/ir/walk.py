@@ -27,6 +27,11 @@ def operations(op: ir.Operation) -> Iterator[ir.Operation]:
             pending.pop()
 
 
+def with_inner(op: ir.Operation) -> list[ir.Operation]:
+    """An operation, and every operation nested in it."""
+    return [op, *operations(op)] if len(op.regions) else [op]
+
+
 def _children(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
     return (
         child.operation
@@ -258,7 +263,7 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
     """Make an operation anew at the insertion point, of what stands for its operands; its results
     stand for those of the old one."""
     copy = op.clone()
-    for inner in (copy, *operations(copy)):
+    for inner in with_inner(copy):
         for position, operand in enumerate(inner.operands):
             if operand in values:
                 inner.operands[position] = values[operand]

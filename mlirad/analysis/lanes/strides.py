@@ -27,8 +27,8 @@ _LONGEST = 4096  # with longer strides, indices of 32 bits could wrap between la
 
 
 class Strides:
-    """The strides of all values in a loop, along its index; `non_arithmetic` are all ops of the
-    loop but those of `arith` and `math`."""
+    """The strides of all values in a loop, along its index; `non_arithmetic` are its ops of other
+    dialects than `arith` and `math`."""
 
     def __init__(self, loop: ir.Operation) -> None:
         self.loop = loop

@@ -19,7 +19,7 @@ from mlirad.dialect.field import is_atomic
 from mlirad.ir.elementary.table import FUNCTIONS
 from mlirad.ir.ops import Arith
 from mlirad.ir.pure_operations import is_arithmetic
-from mlirad.ir.walk import block_operations, operations
+from mlirad.ir.walk import block_operations, operations, with_inner
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
 DERIVATIVE = "field.derivative"
@@ -120,7 +120,7 @@ def mark_unmarked(region: ir.Region, mark: str) -> None:
     unit = ir.UnitAttr.get()
     for block in region.blocks:
         for child in block_operations(block):
-            for op in (child, *operations(child)):
+            for op in with_inner(child):
                 if computes_floats(op) and not is_marked(op):
                     op.attributes[mark] = unit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -166,8 +167,9 @@ def _cost(candidate: Candidate, page: float) -> float:
 
 
 def _is_large(loop: ir.Operation, strides: Strides) -> bool:
-    ops = list(operations(loop))
-    return len(ops) > LARGE or sum(is_far(op, strides) for op in ops) > LARGE_FAR
+    if next(islice(operations(loop), LARGE, None), None) is not None:
+        return True
+    return sum(is_far(op, strides) for op in strides.non_arithmetic) > LARGE_FAR
 
 
 def _has_wide_floats(nest: ir.Operation) -> bool:

@@ -77,7 +77,8 @@ class _Function:
     def visit(self, op: ir.Operation) -> None:
         """Split the loops in an op."""
         for child in _children(op):
-            self.visit(self._split(child) if is_for(child) else child)
+            if len(child.regions):
+                self.visit(self._split(child) if is_for(child) else child)
 
     def _split(self, loop: ir.Operation) -> ir.Operation:
         """A loop, or what is its stretch from now on."""

@@ -216,10 +216,13 @@ def _weight(op: ir.Operation) -> int:
 def _block_cost(block: ir.Block, weight: Callable[[ir.Operation], int] = _weight) -> int:
     total = 0
     for op in block_operations(block):
+        total += weight(op)
+        if not len(op.regions):
+            continue
         inner = sum(_block_cost(inner, weight) for region in op.regions for inner in region.blocks)
         if is_for(op):
             inner *= spans(op)[0].expected_trips
         elif is_while(op):
             inner *= UNKNOWN
-        total += weight(op) + inner
+        total += inner
     return min(total, 1 << 30)

@@ -21,6 +21,7 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
     owner_operation,
+    replace,
 )
 
 BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
@@ -52,10 +53,8 @@ class Chunk:
                     mapping[value] = owner_operation(value).clone().results[0]
         with at_end(entry, self.loop.op.location):
             low, high, number = list(entry.arguments)[:3]
-            for op in list(operations(self.loop.op)):
-                if ChunkOp.holds(op):
-                    op.results[0].replace_all_uses_with(number)
-                    op.erase()
+            for op in [op for op in operations(self.loop.op) if ChunkOp.holds(op)]:
+                replace(op, [number])
             sums = accumulators(self.reductions)
             self._nest(low, high, mapping, sums)
             b.return_([b.read(s) for s in sums])
