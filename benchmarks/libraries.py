@@ -1,5 +1,7 @@
 """Plain loops beside a library's function, on one thread of one process, in turn: products of
-matrices beside NumPy's, a convolution and a softmax beside torch's, each with its gradient.
+matrices beside NumPy's, a convolution and a softmax beside torch's, each with its gradient. The
+limit is the time of a program's multiplications and additions at the rate of independent
+multiply-adds in registers, and of its exponentials at the rate of a loop of nothing else.
 
 python -m benchmarks.libraries
 """
@@ -16,6 +18,12 @@ from typing import Any, NamedTuple
 SIZES = (512, 1024, 2048)  # of matrices
 IMAGES, CHANNELS, SIDE, WINDOW = 8, 64, 28, 3
 ROWS = 1024
+LANES, CHAINS, TRIPS = 16, 12, 20_000  # of multiply-adds that are measured
+NUMBERS = 8192  # whose exponentials are measured
+COLUMNS = (
+    *("program", "library", "limit, ms", "mlirad, ms", "library, ms", "ratio, least"),
+    "ratio, median",
+)
 Run = Callable[[], Any]
 
 
@@ -26,6 +34,8 @@ class Case(NamedTuple):
     library: str
     ours: Run
     theirs: Run
+    products: int = 0  # that are added up
+    exponentials: int = 0
 
 
 def main() -> None:
@@ -39,13 +49,49 @@ def main() -> None:
         "--rounds", type=int, default=9, metavar="COUNT", help="samples (default: %(default)s)"
     )
     rounds = parser.parse_args().rounds
-    print("| program | library | mlirad, ms | library, ms | ratio, least | ratio, median |")
-    print("|---|---|---|---|---|---|")
+    product, exponential = rates()
+    print(f"{2 / product:.0f} GFLOP/s, {exponential:.2f} ns for an exponential\n")
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     for case in cases():
         ours, theirs = samples(case, rounds)
+        limit = 1e-6 * (case.products * product + case.exponentials * exponential)
         ratios = [low(ours) / low(theirs) for low in (min, statistics.median)]
-        cells = [f"{min(ours):.2f}", f"{min(theirs):.2f}", *(f"{ratio:.2f}" for ratio in ratios)]
-        print("|", " | ".join([case.name, case.library, *cells]), "|", flush=True)
+        times = [f"{time:.2f}" for time in (limit, min(ours), min(theirs), *ratios)]
+        print("|", " | ".join([case.name, case.library, *times]), "|", flush=True)
+
+
+def rates() -> tuple[float, float]:
+    """Nanoseconds of a multiply-add and of an exponential, in vectors on one thread."""
+    import mlirad as ti
+
+    ti.init(default_fp=ti.f32, cpu_max_num_threads=1)
+    starts, numbers = ti.field(ti.f32, LANES), ti.field(ti.f32, NUMBERS)
+
+    @ti.kernel
+    def multiply_add() -> None:
+        for i in starts:
+            chain = ti.Vector([starts[i] + 0.1 * k for k in range(CHAINS)])
+            for _ in range(TRIPS):
+                chain = chain * 0.999 + 0.001
+            starts[i] = chain.sum()
+
+    @ti.kernel
+    def exponentials() -> None:
+        for i in numbers:
+            numbers[i] = ti.exp(numbers[i]) - 1.0
+
+    products = LANES * CHAINS * TRIPS
+    return 1e9 * least(multiply_add) / products, 1e9 * least(exponentials) / NUMBERS
+
+
+def least(run: Run, count: int = 50) -> float:
+    """The seconds of a run, the least of some."""
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def samples(case: Case, rounds: int) -> tuple[list[float], list[float]]:
@@ -101,8 +147,11 @@ def _products(ti: Any, size: int) -> Iterator[Case]:
         np.matmul(adjoint, right.T, out=of_left)
         np.matmul(left.T, adjoint, out=of_right)
 
-    yield Case(f"`matmul`, {size:,}", "NumPy", multiply, lambda: np.matmul(left, right, out=result))
-    yield Case(f"its gradient, {size:,}", "NumPy", reverse, products)
+    def product() -> None:
+        np.matmul(left, right, out=result)
+
+    yield Case(f"`matmul`, {size:,}", "NumPy", multiply, product, size**3)
+    yield Case(f"its gradient, {size:,}", "NumPy", reverse, products, 2 * size**3)
 
 
 def _convolution(ti: Any, torch: Any) -> Iterator[Case]:
@@ -140,8 +189,9 @@ def _convolution(ti: Any, torch: Any) -> Iterator[Case]:
             torch.nn.functional.conv2d(images, weights)
 
     name = f"convolution ({IMAGES}, {CHANNELS}, {SIDE}, {SIDE})"
-    yield Case(name, "torch", convolve, forward)
-    yield Case("with its gradient", "torch", both, theirs)
+    count = IMAGES * CHANNELS**2 * out**2 * WINDOW**2
+    yield Case(name, "torch", convolve, forward, count)
+    yield Case("with its gradient", "torch", both, theirs, 3 * count)
 
 
 def _softmax(ti: Any, torch: Any) -> Iterator[Case]:
@@ -175,8 +225,9 @@ def _softmax(ti: Any, torch: Any) -> Iterator[Case]:
         with torch.no_grad():
             torch.softmax(values, -1)
 
-    yield Case(f"softmax in three loops, {ROWS:,}²", "torch", softmax, forward)
-    yield Case("with its gradient", "torch", both, theirs)
+    name, count = f"softmax in three loops, {ROWS:,}²", ROWS**2
+    yield Case(name, "torch", softmax, forward, exponentials=2 * count)
+    yield Case("with its gradient", "torch", both, theirs, exponentials=5 * count)
 
 
 if __name__ == "__main__":
