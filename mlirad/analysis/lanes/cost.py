@@ -308,7 +308,8 @@ class Lanes:
             return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)
         if name.startswith("memref."):
             return self.width * (8.0 + 2.0 * masked)
-        if any(self.strides.stride_of(result) is not None for result in op.results):
+        results = op.results  # of one stride
+        if len(results) and self.strides.stride_of(results[0]) is not None:
             return op_cost(op)
         return self._vector(op)
 
@@ -317,7 +318,7 @@ class Lanes:
         cost = op_cost(op)
         if is_integer_division(op):
             return cost * self.width / 2
-        if isinstance(op.operands[0].type, ir.IndexType) and op.name == Arith.CMPI:
+        if op.name == Arith.CMPI and isinstance(op.operands[0].type, ir.IndexType):
             return 1.0
         return cost * registers
 

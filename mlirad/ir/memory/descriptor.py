@@ -2,6 +2,7 @@
 they do not alias."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -11,6 +12,7 @@ from mlirad.ir.walk import defining_op
 _DYNAMIC = -(1 << 31)  # in place of an index that is an operand
 
 
+@lru_cache(maxsize=1)
 def pointer_type() -> ir.Type:
     """`!llvm.ptr`."""
     return ir.Type.parse("!llvm.ptr")

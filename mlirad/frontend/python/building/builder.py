@@ -217,7 +217,8 @@ def current() -> Builder:
 
 def in_kernel() -> bool:
     """Return whether this thread has a kernel under construction; only one thread at a time has."""
-    return bool(being_built) and any(builder.thread == get_ident() for builder in being_built)
+    thread = get_ident()
+    return thread in [builder.thread for builder in being_built]
 
 
 def refuse_in_kernel(change: str, cure: str) -> None:
