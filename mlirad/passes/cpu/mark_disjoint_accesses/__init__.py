@@ -25,7 +25,7 @@ from mlirad.passes.cpu.mark_disjoint_accesses.slabs import Slab, Slabs, called_a
 
 MOST_CLASSES = 16
 _POINTERS = {Llvm.LOAD: 0, Llvm.STORE: 1, Llvm.ATOMICRMW: 0}
-_DYNAMIC = "array<i32: -2147483648>"
+_DYNAMIC = -(1 << 31)  # in place of an index that is an operand
 
 
 class Residue(msgspec.Struct, frozen=True):
@@ -54,8 +54,7 @@ def _residue(step: int, remainder: int) -> Residue:
 def mark_disjoint_accesses(module: ir.Operation) -> None:
     """Give accesses through one pointer alias scopes, by their offsets modulo the common divisor of
     its strides, and by their slabs."""
-    everything = list(operations(module))
-    again = called_again(everything)
+    again = called_again(operations(module))
     for function in llvm_functions(module):
         _Function(function, once=symbol_of(function) not in again).mark()
 
@@ -97,25 +96,27 @@ class _Function:
         }
         sizes = slab_sizes(function) if once else {}
         self.slabs = {number: Slabs(size, self.entry) for number, size in sizes.items()}
+        self.dynamic = ir.DenseI32ArrayAttr.get([_DYNAMIC])
         for op in operations(function):
-            if op.name in _POINTERS:
-                self._add(op)
+            position = _POINTERS.get(op.name)
+            if position is not None:
+                self._add(op, op.operands[position])
 
-    def _add(self, op: ir.Operation) -> None:
-        address = op.operands[_POINTERS[op.name]]
+    def _add(self, op: ir.Operation, address: ir.Value) -> None:
         if isinstance(address, ir.BlockArgument):
             return
         address_op = address.owner.operation
+        operands = list(address_op.operands)
         if (
             address_op.name != Llvm.GETELEMENTPTR
-            or address_op.operands[0] not in self.pointers
-            or len(address_op.operands) != 2
-            or str(address_op.attributes["rawConstantIndices"]) != _DYNAMIC
+            or operands[0] not in self.pointers
+            or len(operands) != 2
+            or address_op.attributes["rawConstantIndices"] != self.dynamic
         ):
             return
         type_ = op.operands[0].type if op.name == Llvm.STORE else op.results[0].type
         if ir.TypeAttr(address_op.attributes["elem_type"]).value == type_:
-            number, offset = self.pointers[address_op.operands[0]], address_op.operands[1]
+            number, offset = self.pointers[operands[0]], operands[1]
             slab = self.slabs[number].slab_of(offset) if number in self.slabs else None
             self.accesses.setdefault(number, []).append(Access(op, self._residue(offset), slab))
 
