@@ -31,9 +31,10 @@ def repeat(ledger: Ledger, launch: Launch, run: Callable[[Launch], Any]) -> tupl
     arrays = _arrays(ledger, launch) if launch.arrays else _NO_ARRAYS
     if arrays is None:
         return None
-    ledger.claims.use_variant(launch.variant)
-    piece = recipe.pieces[0]
-    if recipe.is_plain and piece.code is not None:
+    if ledger.claims.known.get(launch.variant) != program.derivatives.version:
+        ledger.claims.use_variant(launch.variant)
+    piece = recipe.plain
+    if piece is not None and piece.code is not None:
         results = piece.code.launch(launch.values, launch.arrays)
         entry = RecordedLaunch(launch, [], piece.derivative, launch.arrays, arrays)
         ledger.entries.append(entry)
@@ -113,4 +114,5 @@ def note_known(
         pieces.append(KnownPiece(launched.variant, code, derivative, overwritten))
     after = versions.state
     is_plain = after is state and len(pieces) == 1 and pieces[0].variant is variant
-    state.note(launch, KnownLaunch(pieces, variant.codes, after, is_for_all, is_plain))
+    plain = pieces[0] if is_plain and mode is not None else None
+    state.note(launch, KnownLaunch(pieces, variant.codes, after, is_for_all, plain))

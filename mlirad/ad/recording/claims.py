@@ -25,7 +25,7 @@ class Claims:
         self.program, self.state = program, program.threads.state
         self._later: set[str] = set()
         self._later_arrays: dict[int, Callable[[Ndarray], None]] = {}
-        self._known: dict[Variant, int] = {}  # version of derivatives when one was last used
+        self.known: dict[Variant, int] = {}  # version of derivatives when one was last used
 
     def may_clear(self, name: str | int) -> bool:
         """Return whether a derivative is this thread's, or nobody's."""
@@ -75,6 +75,6 @@ class Claims:
     def use_variant(self, variant: Variant) -> None:
         """Use the derivatives of a kernel's fields."""
         version = self.program.derivatives.version
-        if self._known.get(variant) != version:
-            self._known[variant] = version
+        if self.known.get(variant) != version:
+            self.known[variant] = version
             self.use(variant.kernel.fields)

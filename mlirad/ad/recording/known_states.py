@@ -49,13 +49,14 @@ class KnownPiece(msgspec.Struct, frozen=True):
 
 class KnownLaunch(msgspec.Struct, frozen=True):
     """The pieces of a launch in a state, and the state behind it; `is_for_all` if they are the same
-    for all arguments, `is_plain` if the kernel is one piece and the state stays."""
+    for all arguments. `plain` is the only piece, if the kernel has one, the tape has its code, and
+    the state stays."""
 
     pieces: Sequence[KnownPiece]
     codes: Codes
     after: State
     is_for_all: bool
-    is_plain: bool
+    plain: KnownPiece | None
 
 
 class State:
