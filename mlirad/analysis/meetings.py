@@ -9,7 +9,7 @@ where x has too few values for another (Allen and Kennedy 2001, §3.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import constant_integer, defining_op, is_defined_in
+
+Form = Linear[ir.Value]
 
 
 class Residue(NamedTuple):
@@ -47,7 +49,9 @@ class Meetings:
         """Return an index as far as it is known."""
         residue = self._residues.get(index)
         if residue is None:
-            residue = self._residues[index] = self._residue_of(self._forms.form_of(index))
+            residue = self._residues[index] = residue_of(
+                self._forms.form_of(index), self._forms.form_of
+            )
         return residue
 
     def residues(self, indices: Iterable[ir.Value]) -> tuple[Residue, ...]:
@@ -84,20 +88,6 @@ class Meetings:
             )
         return changed
 
-    def _residue_of(self, form: Linear[ir.Value]) -> Residue:
-        for leaf, factor in form.terms:
-            op = defining_op(leaf)
-            divisor = None if op is None else _divisor(op)
-            if op is None or divisor is None:
-                continue
-            other_terms, divided = form.without(leaf), self._forms.form_of(op.operands[0])
-            if op.name != Arith.FLOORDIVSI:
-                alone = factor == 1 and other_terms == number(0)
-                return Residue(other_terms.plus(divided, factor), abs(factor) * divisor, alone)
-            if factor % divisor == 0 and other_terms.plus(divided, factor // divisor) == number(0):
-                return Residue(other_terms, abs(factor), factor == -divisor)
-        return Residue(form)
-
     def _differ(self, left: Residue, right: Residue) -> bool:
         """Return whether two indices are never equal, in one iteration or in two."""
         modulus = gcd(left.modulus, right.modulus)
@@ -123,6 +113,23 @@ class Meetings:
         span = span_of(iv)
         length = None if span is None else span.length
         return length is not None and not _has_another(factors[iv], distance, modulus, length)
+
+
+def residue_of(form: Form, form_of: Callable[[ir.Value], Form]) -> Residue:
+    """Return an index, given by its sum, as far as it is known; `form_of` gives the sum of a
+    value."""
+    for leaf, factor in form.terms:
+        op = defining_op(leaf)
+        divisor = None if op is None else _divisor(op)
+        if op is None or divisor is None:
+            continue
+        other_terms, divided = form.without(leaf), form_of(op.operands[0])
+        if op.name != Arith.FLOORDIVSI:
+            alone = factor == 1 and other_terms == number(0)
+            return Residue(other_terms.plus(divided, factor), abs(factor) * divisor, alone)
+        if factor % divisor == 0 and other_terms.plus(divided, factor // divisor) == number(0):
+            return Residue(other_terms, abs(factor), factor == -divisor)
+    return Residue(form)
 
 
 def _divisor(op: ir.Operation) -> int | None:

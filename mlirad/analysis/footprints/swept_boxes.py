@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
+from mlirad.analysis.meetings import residue_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
@@ -38,13 +39,19 @@ def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, i
     known.
 
     Nothing but loops and conditions on their indices is around it, and each index of a loop moves
-    along one axis. The bounds are of the numbers of the launch's arguments.
+    along one axis, which it may wrap around. The bounds are of the numbers of the launch's
+    arguments.
     """
     ranges = _ranges_around(op, numbers)
     if ranges is None:
         return None
     axes: list[Axis] = []
     for form in map(linear_form, indices):
+        if (wrapped := _wrapped(form, ranges)) is not None:
+            leaf, extent = wrapped
+            ranges.pop(leaf)
+            axes.append(Axis(number(0), number(extent - 1)))
+            continue
         moving = [(leaf, factor) for leaf, factor in form.terms if leaf in ranges]
         fixed = _of_launch(_without(form, moving), numbers)
         if len(moving) > 1 or fixed is None:
@@ -58,6 +65,25 @@ def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, i
             low, high = low.plus(first, factor), high.plus(last, factor)
         axes.append(Axis(low, high))
     return None if ranges else tuple(axes)
+
+
+def _wrapped(form: Form, ranges: Mapping[ir.Value, _Range]) -> tuple[ir.Value, int] | None:
+    """Return the index of a loop, and the extent, if a sum is the remainder of `index + c` by the
+    extent, and the index has as many values."""
+    residue = residue_of(form, linear_form)
+    if not residue.is_remainder or len(residue.total.terms) != 1:
+        return None
+    ((leaf, factor),) = residue.total.terms
+    if leaf not in ranges or abs(factor) != 1:
+        return None
+    low, high = ranges[leaf]
+    if low.terms or high.terms or high.constant - low.constant + 1 != residue.modulus:
+        return None
+    least = residue.total.constant + min(factor * low.constant, factor * high.constant)
+    divisions = [op.name for op in map(defining_op, form.names) if op is not None]
+    # the remainder of a negative number is negative, unless its quotient is rounded down
+    is_known = least >= 0 or Arith.FLOORDIVSI in divisions
+    return (leaf, residue.modulus) if is_known else None
 
 
 def _without(form: Form, moving: list[tuple[ir.Value, int]]) -> Form:

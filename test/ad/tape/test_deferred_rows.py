@@ -112,6 +112,52 @@ def test_rows_that_begin_at_0(rim: int, monkeypatch: pytest.MonkeyPatch) -> None
     assert begun == last + [(t - 2, t - 2) for t in range(STEPS - 1, 1, -1)] * (rim == 0)
 
 
+@pytest.mark.parametrize("shift", [-2, 1, N])
+def test_rows_that_wrap_around(shift: int) -> None:
+    """A step takes what is `shift` cells before, on a periodic grid: its reverse adds to each
+    element of the row before once."""
+    u, loss = (
+        ti.field(ti.f64, (STEPS, N, N), needs_grad=True),
+        ti.field(ti.f64, (), needs_grad=True),
+    )
+    random = np.random.default_rng(5)
+    start, weights = random.uniform(0.5, 1, (N, N)), random.uniform(0.5, 1, (N, N))
+    w = ti.field(ti.f64, (N, N))
+    w.from_numpy(weights)
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i, j in w:
+            s = u[t - 1, (i - shift) % N, (j + 3 + N) % N]
+            u[t, i, j] = 1.5 * s - 0.1 * s * s
+
+    @ti.kernel
+    def add_up():
+        for i, j in w:
+            loss[None] += w[i, j] * u[STEPS - 1, i, j]
+
+    for _ in range(2):
+        first = np.zeros((STEPS, N, N))
+        first[0] = start
+        u.from_numpy(first)
+        with ti.ad.Tape(loss):
+            for t in range(1, STEPS):
+                step(t)
+            add_up()
+        values = [start]
+        for _ in range(1, STEPS):
+            s = np.roll(values[-1], (shift, -3), (0, 1))
+            values.append(1.5 * s - 0.1 * s * s)
+        np.testing.assert_allclose(u.to_numpy(), values)
+        # a step clears the adjoints of what it overwrites
+        adjoint = weights
+        for state in reversed(values[:-1]):
+            s = np.roll(state, (shift, -3), (0, 1))
+            adjoint = np.roll(adjoint * (1.5 - 0.2 * s), (-shift, 3), (0, 1))
+        np.testing.assert_allclose(u.grad.to_numpy()[0], adjoint)
+        np.testing.assert_array_equal(u.grad.to_numpy()[1:], 0)
+
+
 @pytest.mark.parametrize("rim", [0, 1])
 def test_single_reverses(rim: int) -> None:
     """Gradients that add up, of which some were set, and others are still to be cleared."""

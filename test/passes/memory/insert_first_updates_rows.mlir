@@ -68,3 +68,101 @@ func.func @no_row(%t: i32 {field.argument = 0}, %s: i32 {field.argument = 1}) {
   }
   return
 }
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// An index that wraps around at the end of a row reaches all of it, also by a quotient that is rounded down.
+// CHECK-LABEL: func.func @around
+// CHECK: arith.select
+// CHECK-NOT: field.atomic
+func.func @around(%t: i32 {field.argument = 0}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %n = arith.constant 65536 : index
+  %f = arith.constant 1.0 : f32
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  %now = arith.index_cast %t : i32 to index
+  scf.parallel (%j) = (%c0) to (%n) step (%c1) {
+    %behind = arith.subi %j, %c3 : index
+    %turns = arith.floordivsi %behind, %n : index
+    %whole = arith.muli %turns, %n : index
+    %at = arith.subi %behind, %whole : index
+    %0 = "field.atomic"(%f, %g, %now, %at) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @around_forwards
+// CHECK: arith.select
+// CHECK-NOT: field.atomic
+func.func @around_forwards(%t: i32 {field.argument = 0}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %n = arith.constant 65536 : index
+  %f = arith.constant 1.0 : f32
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  %now = arith.index_cast %t : i32 to index
+  scf.parallel (%j) = (%c0) to (%n) step (%c1) {
+    %ahead = arith.addi %j, %c3 : index
+    %at = arith.remsi %ahead, %n : index
+    %0 = "field.atomic"(%f, %g, %now, %at) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// The remainder of a negative number is negative; of fewer numbers, it reaches a part of the row.
+// CHECK-LABEL: func.func @not_around
+// CHECK-NOT: arith.select
+func.func @not_around(%t: i32 {field.argument = 0}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %few = arith.constant 65535 : index
+  %n = arith.constant 65536 : index
+  %f = arith.constant 1.0 : f32
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  %now = arith.index_cast %t : i32 to index
+  %next = arith.addi %now, %c1 : index
+  scf.parallel (%j) = (%c0) to (%n) step (%c1) {
+    %behind = arith.subi %j, %c3 : index
+    %at = arith.remsi %behind, %n : index
+    %0 = "field.atomic"(%f, %g, %now, %at) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  scf.parallel (%j) = (%c0) to (%few) step (%c1) {
+    %ahead = arith.addi %j, %c3 : index
+    %at = arith.remsi %ahead, %n : index
+    %0 = "field.atomic"(%f, %g, %next, %at) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
