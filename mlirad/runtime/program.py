@@ -119,6 +119,7 @@ class Program:
     def end(self) -> None:
         """Let go of compiled code, which kernels would keep until they are launched in another
         program."""
+        self.threads.known_states.clear()
         for compiled in list(self.compiled):
             compiled.discard()
 
