@@ -63,6 +63,7 @@ def main() -> None:
 def rates() -> tuple[float, float]:
     """Nanoseconds of a multiply-add and of an exponential, in vectors on one thread."""
     import mlirad as ti
+    from benchmarks.roofline import least  # with NumPy
 
     ti.init(default_fp=ti.f32, cpu_max_num_threads=1)
     starts = ti.field(ti.f32, LANES)
@@ -82,17 +83,7 @@ def rates() -> tuple[float, float]:
             results[i] = ti.exp(numbers[i])
 
     products = LANES * CHAINS * TRIPS
-    return 1e9 * least(multiply_add) / products, 1e9 * least(exponentials) / NUMBERS
-
-
-def least(run: Run, count: int = 50) -> float:
-    """The seconds of a run, the least of some."""
-    times = []
-    for _ in range(count):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return 1e9 * least(multiply_add, 50) / products, 1e9 * least(exponentials, 50) / NUMBERS
 
 
 def samples(case: Case, rounds: int) -> tuple[list[float], list[float]]:

@@ -83,7 +83,7 @@ class TangentRecorder(Recorder):
             if isinstance(key, int):
                 array = launch.array(key)
                 key, name = array.address, f"a ti.ndarray of shape {array.dims}"
-            if key in self.program.threads.views.handed and any(
+            if key in self.program.threads.views and any(
                 self.duals.carries(launch.variant, source) for source in flow.sources
             ):
                 warn_of_view(self.program, key, name, "forward mode")

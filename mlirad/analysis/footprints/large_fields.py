@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from mlirad.analysis.footprints.footprint import Axes, box_attribute
 from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
@@ -61,3 +63,15 @@ def are_apart(left: Access, right: Access) -> bool:
         and all(map(is_function_argument, index.names))
         for index, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
     )
+
+
+def note_boxes(module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]) -> None:
+    """Note boxes of fields, by name, on a module."""
+    notes = []
+    for name, some in sorted(boxes.items()):
+        ordered = sorted(map(box_attribute, set(some)), key=str)
+        if ordered:
+            symbol = ir.FlatSymbolRefAttr.get(name)
+            notes.append(ir.ArrayAttr.get([symbol, ir.ArrayAttr.get(ordered)]))
+    if notes:
+        module.attributes[attribute] = ir.ArrayAttr.get(notes)

@@ -24,10 +24,14 @@ def derivatives(module: ir.Operation) -> set[str]:
 
 def bytes_of(array: ir.Type) -> int:
     """The size of an array whose extents are known."""
-    element = element_type(array)
-    is_integer = isinstance(element, ir.IntegerType)
-    width = ir.IntegerType(element).width if is_integer else ir.FloatType(element).width
-    return prod(array_of(array)[1]) * -(-width // 8)
+    return prod(array_of(array)[1]) * bytes_of_number(element_type(array))
+
+
+def bytes_of_number(type_: ir.Type) -> int:
+    """The size of a float or an integer."""
+    is_integer = isinstance(type_, ir.IntegerType)
+    width = ir.IntegerType(type_).width if is_integer else ir.FloatType(type_).width
+    return -(-width // 8)
 
 
 def has_large_rows(array: ir.Type, *, is_derivative: bool) -> bool:

@@ -9,11 +9,16 @@ which then counts as 0 (docs/deferred-writes.md).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, starmap
+from itertools import combinations
 from math import prod
 
-from mlirad.analysis.footprints.footprint import Axis, Bound, box_attribute
-from mlirad.analysis.footprints.large_fields import Access, accesses_by_field, are_apart
+from mlirad.analysis.footprints.footprint import Axes, Axis, Bound
+from mlirad.analysis.footprints.large_fields import (
+    Access,
+    accesses_by_field,
+    are_apart,
+    note_boxes,
+)
 from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
@@ -36,66 +41,59 @@ def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
     kernels = functions(module)
     if len(kernels) != 1:
         return
-    names, numbers, begun = derivatives(module), argument_numbers(kernels[0]), dict[str, Bound]()
+    names, numbers, begun = (
+        derivatives(module),
+        argument_numbers(kernels[0]),
+        dict[str, list[Axes]](),
+    )
     for root, accesses in accesses_by_field(kernels[0]).items():
         array = accesses[0].array.type
         if root not in names or bytes_of(array) < LEAST:
             continue
-        if _reach_all_once(accesses, array_of(array)[1], numbers):
+        boxes, extents = [_swept(access, numbers) for access in accesses], array_of(array)[1]
+        if _reach_all_once(boxes, extents):
             _begin(module, kernels[0], root, accesses)
         elif rows and has_large_rows(array, is_derivative=True):
-            for row, sums in _whole_rows(accesses, numbers)[:1]:
+            for row, sums in _whole_rows(accesses, boxes, extents)[:1]:
                 _begin(module, kernels[0], root, sums, is_row=True)
-                begun[root] = row
-    if begun:
-        module.attributes["field.begins"] = ir.ArrayAttr.get([*starmap(_row_note, begun.items())])
+                begun[root] = [(Axis(row, row),)]
+    note_boxes(module, "field.begins", begun)
 
 
-def _row_note(root: str, row: Bound) -> ir.Attribute:
-    """Return the note of a row, as `mark-touched-rows` writes boxes."""
-    boxes = ir.ArrayAttr.get([box_attribute((Axis(row, row),))])
-    return ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(root), boxes])
+def _swept(access: Access, numbers: Mapping[int, int]) -> Axes | None:
+    """Return the box to each of whose elements an access adds once, if it does."""
+    return swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
 
 
 def _whole_rows(
-    accesses: list[Access], numbers: Mapping[int, int]
+    accesses: list[Access], boxes: list[Axes | None], extents: Sequence[int]
 ) -> list[tuple[Bound, list[Access]]]:
     """Return the rows to each of whose elements a launch adds once, while it accesses them nowhere
     else, with these sums."""
-    extents = array_of(accesses[0].array.type)[1][1:]
+    by_row: dict[Bound, list[tuple[Access, Axes]]] = {}
+    for access, box in zip(accesses, boxes):
+        if box is not None and (row := box[0].low) is not None and row == box[0].high:
+            by_row.setdefault(row, []).append((access, box[1:]))
+    sums_of = {row: [access for access, _ in pairs] for row, pairs in by_row.items()}
     return [
         (row, sums)
-        for row, sums in _by_row(accesses, numbers).items()
-        if _reach_all_once(sums, extents, numbers, 1)
+        for row, sums in sums_of.items()
+        if _reach_all_once([box for _, box in by_row[row]], extents[1:])
         and all(access in sums or are_apart(access, sums[0]) for access in accesses)
     ]
 
 
-def _by_row(accesses: list[Access], numbers: Mapping[int, int]) -> dict[Bound, list[Access]]:
-    """Return the plain sums in one row of the launch, by that row."""
-    by_row: dict[Bound, list[Access]] = {}
-    for access in accesses:
-        box = swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
-        if box is not None and (row := box[0].low) is not None and row == box[0].high:
-            by_row.setdefault(row, []).append(access)
-    return by_row
-
-
-def _reach_all_once(
-    accesses: list[Access], extents: Sequence[int], numbers: Mapping[int, int], first: int = 0
-) -> bool:
-    """Return whether accesses are updates that together reach each element once, by the axes from
-    the first on."""
-    boxes = list[Sequence[Ends]]()
-    for access in accesses:
-        box = swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
-        ends = [_ends(axis) for axis in box or ()][first:]
+def _reach_all_once(boxes: Sequence[Axes | None], extents: Sequence[int]) -> bool:
+    """Return whether boxes, each of whose elements is reached once, are all elements together."""
+    bounded = list[Sequence[Ends]]()
+    for box in boxes:
+        ends = [_ends(axis) for axis in box or ()]
         inside = [pair for pair, n in zip(ends, extents) if pair and 0 <= pair[0] <= pair[1] < n]
         if box is None or len(inside) < len(extents):
             return False
-        boxes.append(inside)
-    size = sum(prod(high - low + 1 for low, high in box) for box in boxes)
-    return size == prod(extents) and all(_are_apart(*pair) for pair in combinations(boxes, 2))
+        bounded.append(inside)
+    size = sum(prod(high - low + 1 for low, high in box) for box in bounded)
+    return size == prod(extents) and all(_are_apart(*pair) for pair in combinations(bounded, 2))
 
 
 def _ends(axis: Axis) -> Ends | None:

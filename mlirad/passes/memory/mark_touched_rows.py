@@ -10,10 +10,15 @@ in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, box_attribute, footprint
-from mlirad.analysis.footprints.large_fields import Access, accesses_by_field, are_apart
+from mlirad.analysis.footprints.footprint import Axes, Axis, Bound, footprint
+from mlirad.analysis.footprints.large_fields import (
+    Access,
+    accesses_by_field,
+    are_apart,
+    note_boxes,
+)
 from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.analysis.linear import Linear, number
 from mlirad.bindings import ir
@@ -45,8 +50,8 @@ def mark_touched_rows(module: ir.Operation) -> None:
         touched = [_rows(access, numbers) for access in accesses]
         if None not in touched:
             rows[name] = [box for box in touched if box is not None]
-    _note(module, "field.rows", rows)
-    _note(module, "field.sets", sets)
+    note_boxes(module, "field.rows", rows)
+    note_boxes(module, "field.sets", sets)
 
 
 def _rows(access: Access, numbers: Mapping[int, int]) -> Axes | None:
@@ -96,14 +101,3 @@ def _outermost(op: ir.Operation) -> ir.Operation:
     while enclosing(op).name != "func.func":
         op = enclosing(op)
     return op
-
-
-def _note(module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]) -> None:
-    notes = []
-    for name, some in sorted(boxes.items()):
-        ordered = sorted(map(box_attribute, set(some)), key=str)
-        if ordered:
-            symbol = ir.FlatSymbolRefAttr.get(name)
-            notes.append(ir.ArrayAttr.get([symbol, ir.ArrayAttr.get(ordered)]))
-    if notes:
-        module.attributes[attribute] = ir.ArrayAttr.get(notes)

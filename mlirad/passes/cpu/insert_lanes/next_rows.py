@@ -11,6 +11,7 @@ from __future__ import annotations
 from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.memory.large_arrays import bytes_of_number
 from mlirad.ir.ops import Memref
 from mlirad.ir.structured import For
 from mlirad.ir.walk import constant_integer, operations
@@ -53,7 +54,7 @@ class NextRows:
         behind = place.stride * self._width - (self._trips - 1 if factor < 0 else 0)
         ahead = b.mul(trip, b.index(self._width - factor))
         at = b.add(b.add(place.offset, ahead), b.index(behind))
-        size = _size_of(ir.MemRefType(place.flat.type).element_type)
+        size = bytes_of_number(ir.MemRefType(place.flat.type).element_type)
         for number in range(max(1, self._width * size // _LINE)):
             b.effect(
                 Memref.PREFETCH,
@@ -68,10 +69,3 @@ def _array_of(op: ir.Operation) -> ir.Value | None:
     if op.name == Memref.LOAD:
         return op.operands[0]
     return op.operands[1] if op.name == Memref.STORE else None
-
-
-def _size_of(type_: ir.Type) -> int:
-    """The bytes of a number."""
-    is_integer = isinstance(type_, ir.IntegerType)
-    width = ir.IntegerType(type_).width if is_integer else ir.FloatType(type_).width
-    return -(-width // 8)
