@@ -1,10 +1,10 @@
-"""Slices of the tests, for runs that follow one another: four that begin with consecutive numbers
-run everything.
+"""Slices of the tests, for runs that follow one another: N runs with consecutive numbers and slices
+K/N run everything.
 
 A test is in a slice by its name alone, so that tests that are added or removed between two runs
 move no other. What is sliced: on another machine than the CPU every test, and on the CPU with
-`--all-sliced`; otherwise the numbers of `rotating` tests, random programs of which no run needs
-all. Of the other `slow` tests, three consecutive numbers run everything.
+`--all-sliced`; otherwise the `slow` tests and the numbers of `rotating` tests, random programs of
+which no run needs all.
 """
 
 from __future__ import annotations
@@ -43,15 +43,13 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that are in other slices."""
     chosen: Slice = config.getoption("--slice")
     every = config.getoption("--arch") is not None or config.getoption("--all-sliced")
-    third = Slice(chosen.number, min(chosen.count, 3))
-    outside = [item for item in items if not _is_in(item, chosen, third, every)]
+    always = {item for item in items if _is_always_in(item, every)}
+    outside = [item for item in items if item not in always and not chosen.has(item.nodeid)]
     if outside:
         config.hook.pytest_deselected(items=outside)
         dropped = {*outside}
         items[:] = [item for item in items if item not in dropped]
 
 
-def _is_in(item: pytest.Item, chosen: Slice, third: Slice, every: bool) -> bool:
-    if every or item.get_closest_marker("rotating"):
-        return chosen.has(item.nodeid)
-    return item.get_closest_marker("slow") is None or third.has(item.nodeid)
+def _is_always_in(item: pytest.Item, every: bool) -> bool:
+    return not every and not any(item.get_closest_marker(kind) for kind in ("rotating", "slow"))

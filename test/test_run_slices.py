@@ -1,4 +1,4 @@
-"""Slices of the tests (`slices.py`): of four that follow one another, each test is in one."""
+"""Slices of the tests (`slices.py`): of five that follow one another, each test is in one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ NAMES = [f"test/ad/test_{letter}.py::test_it[{k}-f64]" for letter in "abcde" for
 
 
 @pytest.mark.parametrize("first", [0, 3, 1234])
-def test_four_runs_have_every_test_once(first: int) -> None:
+def test_five_runs_have_every_test_once(first: int) -> None:
     """Whatever number the first one has; and they are about as long."""
     runs = [
-        [name for name in NAMES if Slice(number, 4).has(name)] for number in range(first, first + 4)
+        [name for name in NAMES if Slice(number, 5).has(name)] for number in range(first, first + 5)
     ]
     assert sorted(name for run in runs for name in run) == sorted(NAMES)
-    assert all(len(NAMES) // 5 < len(run) < len(NAMES) // 3 for run in runs)
+    assert all(len(NAMES) // 7 < len(run) < len(NAMES) // 4 for run in runs)
 
 
 @pytest.mark.parametrize("text", ["", "3", "1/0", "-1/4", "a/4", "1/4/2"])
@@ -31,7 +31,7 @@ def test_what_is_no_slice(text: str) -> None:
 def test_every_run_has_a_slice_of_every_machine() -> None:
     """By the number of its commit."""
     script = (Path(__file__).parent.parent / ".ci" / "run").read_text()
-    assert "git rev-list --count HEAD" in script
+    assert "git rev-list --count HEAD" in script and "slice=$number/5" in script
     simt, orders = "--arch=simt --simt-order=", ("ascending", "descending", "shuffled")
     for machine in ("--arch=cuda --stub", *(simt + order for order in orders)):
         assert f"a_slice_on {machine}" in script
@@ -49,12 +49,9 @@ class Item(NamedTuple):
         return name if name == self.marker else None
 
 
-def run_by(
-    number: int, arch: str | None, *, are_all_sliced: bool = False, kind: str = "rotating"
-) -> list[Item]:
+def run_by(number: int, arch: str | None, *, are_all_sliced: bool, kind: str) -> list[Item]:
     """What a run of a slice of two has, of tests of which every other one is of a kind."""
-    count = 4 if kind == "slow" else 2
-    options = {"--slice": Slice(number, count), "--arch": arch, "--all-sliced": are_all_sliced}
+    options = {"--slice": Slice(number, 2), "--arch": arch, "--all-sliced": are_all_sliced}
     nothing = SimpleNamespace(pytest_deselected=lambda items: None)
     config: Any = SimpleNamespace(getoption=options.get, hook=nothing)
     items: Any = [Item(name, kind if k % 2 else None) for k, name in enumerate(NAMES)]
@@ -62,21 +59,15 @@ def run_by(
     return list(items)
 
 
+@pytest.mark.parametrize("kind", ["rotating", "slow"])
 @pytest.mark.parametrize(("arch", "are_all_sliced"), [(None, False), ("simt", False), (None, True)])
-def test_runs_by_slices(arch: str | None, are_all_sliced: bool) -> None:
-    """On a CPU tests that do not rotate are in every run, unless all are sliced; on other machines
-    no test is."""
-    even, odd = ({*run_by(number, arch, are_all_sliced=are_all_sliced)} for number in (6, 7))
+def test_runs_by_slices(arch: str | None, are_all_sliced: bool, kind: str) -> None:
+    """On a CPU, quick tests that do not rotate are in every run, unless all are sliced; on other
+    machines no test is."""
+    even, odd = (
+        {*run_by(number, arch, are_all_sliced=are_all_sliced, kind=kind)} for number in (6, 7)
+    )
     shared = not arch and not are_all_sliced
     assert len(even | odd) == len(NAMES) and even - odd and odd - even
     assert {item.marker for item in even & odd} == ({None} if shared else set())
     assert len(even & odd) == (len(NAMES) // 2 if shared else 0)
-
-
-def test_three_runs_have_every_slow_test() -> None:
-    """Of a slice of four, too; without a slice, a run has all."""
-    runs = [{*run_by(number, None, kind="slow")} for number in (6, 7, 8)]
-    assert len(set.union(*runs)) == len(NAMES)
-    for run, next_run in zip(runs, [*runs[1:], runs[0]]):
-        assert len(run & next_run) == len(NAMES) // 2
-        assert {item.marker for item in run & next_run} == {None}
