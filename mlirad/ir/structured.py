@@ -13,6 +13,8 @@ ANY_ORDER = "field.any_order"
 AT_END = "field.at_end"
 # of an op whose result is another one in each iteration of the innermost loop around it
 DISTINCT = "field.distinct"
+# of a buffer of a few iterations, no two of which write the same element
+WRITE_BUFFER = "field.write_buffer"
 SERIAL_LOOPS = (Scf.FOR, Scf.WHILE)
 STRUCTURED = (Scf.FOR, Scf.WHILE, Scf.IF, Scf.PARALLEL)
 

@@ -45,6 +45,7 @@ EXEMPT = {
     "insert-collision-checks": "is a check in place of the kernel",
     "insert-depth-checks": "of functions that call themselves: test/mlir/test_recursion.py",
     "insert-thread-copies": _GPU,
+    "insert-write-buffers": "is of arrays of 32 MB and more: test/passes/test_write_buffers.py",
     "keep-launch": "is one loop of several: test/ad/tape runs all of them",
     "lower-block-reductions": "is run thread by thread: test/passes/test_block_reductions.py",
     "lower-grid-sizes": _AMD,

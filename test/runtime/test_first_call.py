@@ -37,6 +37,7 @@ NEVER = {  # for other programs
     "mlirad.analysis.contractions.contraction",
     "mlirad.analysis.tensors.integer_systems",
     "mlirad.passes.cpu.insert_lanes.loop_in_lanes",
+    "mlirad.passes.cpu.insert_write_buffers.buffered_loop",
     "mlirad.passes.loops.insert_active_lists.list_loops",
     "mlirad.passes.loops.gather_pair_updates.gathered_pair",
     "mlirad.passes.loops.insert_private_copies.private_copy",

@@ -27,6 +27,14 @@ def bytes_of(array: ir.Type) -> int:
     return prod(array_of(array)[1]) * bytes_of_number(element_type(array))
 
 
+def bytes_of_memref(type_: ir.Type) -> int:
+    """The size of a memref's elements; 0 where it is not known, or they are not numbers."""
+    memory = ir.MemRefType(type_)
+    if not isinstance(memory.element_type, ir.FloatType | ir.IntegerType):
+        return 0
+    return prod(memory.shape) * bytes_of_number(memory.element_type) * memory.has_static_shape
+
+
 def bytes_of_number(type_: ir.Type) -> int:
     """The size of a float or an integer."""
     is_integer = isinstance(type_, ir.IntegerType)

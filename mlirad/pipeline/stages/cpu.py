@@ -15,9 +15,10 @@ _LOWER = (
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates{{rows=true}},mark-touched-rows,"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
     "merge-equal-functions,"
-    "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
+    "lower-field-to-memref,hoist-buffers,canonicalize,cse{loops}"
 )
 _GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
+_BUFFERS = ",insert-write-buffers{{width={width}}}"
 _TAKEN = ",sink-taken-adjoints"
 _IN_LANES = (
     ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
@@ -98,7 +99,8 @@ def cpu_stages(
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
     guards = _GUARDS.format(width=lanes.count, fast=fast)
-    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + guards + in_lanes)
+    loops = tiles + guards + _BUFFERS.format(width=width) + in_lanes
+    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, loops=loops)
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [

@@ -9,7 +9,7 @@ from mlirad.ir.marks.rare import is_rare
 from mlirad.ir.marks.rounding import LANES
 from mlirad.ir.ops import Memref, Scf
 from mlirad.ir.pure_operations import is_arithmetic
-from mlirad.ir.structured import STRUCTURED, is_for, runs_in_any_order
+from mlirad.ir.structured import STRUCTURED, WRITE_BUFFER, is_for, runs_in_any_order
 from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_inside, operations
 
 _ENDS = (Scf.YIELD, Scf.CONDITION, Memref.ATOMIC_YIELD)
@@ -81,6 +81,7 @@ def _against_access(op: ir.Operation, strides: Strides, may_reorder: bool) -> st
     if (
         allocation is not None
         and allocation.name == Memref.ALLOCA
+        and WRITE_BUFFER not in allocation.attributes
         and memref not in strides.private
     ):
         return "it uses a buffer that others use too"
