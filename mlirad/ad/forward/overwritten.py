@@ -15,6 +15,14 @@ from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
 
+SMALL = 1 << 16  # bytes
+
+
+def _is_small(elements: Elements) -> bool:
+    """Return whether elements are put back at once, and faster all together than in boxes."""
+    later = elements.deferred
+    return elements.nbytes <= SMALL and (later is None or not later.are_possible)
+
 
 class OverwrittenFields:
     """Elements of fields from before the first launch, or write from Python, that changes them,
@@ -29,22 +37,27 @@ class OverwrittenFields:
         self._others_changes = program.threads.others_changes()
         self._arena = program.arena()
         self._covered: dict[str, CoveredBoxes] = {}
+        self._complete: set[str] = set()  # fields of which nothing is left to be kept
         self._kept: dict[Elements, list[tuple[Box, Kept]]] = {}
 
     def before_launch(self, written: Sequence[Footprint], values: Sequence[Any]) -> None:
         """Keep what a launch is about to overwrite."""
         for footprint in written:
-            if isinstance(footprint.array, str):
+            if isinstance(footprint.array, str) and footprint.array not in self._complete:
                 elements = self._program.fields[footprint.array].elements
                 self.before_write(footprint.array, elements, footprint.box(values))
 
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
-        """Keep a box of a field that is about to be written."""
+        """Keep a box of a field that is about to be written; of a small one, all elements."""
         covered = self._covered.get(symbol)
         if covered is None:
             covered = self._covered[symbol] = self._begin(symbol, elements)
-        bounded = within_shape(box, elements.shape)  # boxes of known ends that line up are one
-        if not covered.holds(bounded):
+        everything = within_shape(WHOLE, elements.shape)
+        # boxes of known ends that line up are one
+        bounded = everything if _is_small(elements) else within_shape(box, elements.shape)
+        if covered.holds(everything):
+            self._complete.add(symbol)
+        elif not covered.holds(bounded):
             covered.add(bounded)
             copy = self._arena.keep(elements, bounded, f"'{symbol}'")
             self._kept.setdefault(elements, []).append((bounded, copy))

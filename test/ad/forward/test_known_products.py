@@ -155,6 +155,27 @@ def test_known_launches_keep_what_they_overwrite(monkeypatch: pytest.MonkeyPatch
     assert of_y.count(8 * N) == len(of_y) >= 6  # of each of three steps, with its tangents
 
 
+@pytest.mark.cpu_code("counts copies of the host's memory")
+def test_small_fields_are_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows of a field, before the first of them is written; also for the first product."""
+    kept, keep = list[tuple[str, int]](), HostArena.keep
+
+    def count(arena: HostArena, elements: Any, box: Any, name: str) -> Any:
+        kept.append((name, elements.within(box).nbytes))
+        return keep(arena, elements, box, name)
+
+    monkeypatch.setattr(HostArena, "keep", count)
+    world = World()
+    world.run()
+    rows = 7.0 + np.arange(4 * N).reshape(4, N)
+    for _ in range(2):
+        kept.clear()
+        world.rows.from_numpy(rows)
+        world.product(np.ones(N))
+        assert [size for name, size in kept if name == f"'{world.rows.symbol}'"] == [8 * 4 * N]
+        np.testing.assert_array_equal(world.rows.to_numpy(), rows)
+
+
 def test_kernels_that_only_ran_with_tangents_are_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their arguments are not looked up again, and the first launch that nothing records runs the
     primal."""
