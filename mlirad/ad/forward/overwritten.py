@@ -52,15 +52,15 @@ class OverwrittenFields:
         covered = self._covered.get(symbol)
         if covered is None:
             covered = self._covered[symbol] = self._begin(symbol, elements)
-        everything = within_shape(WHOLE, elements.shape)
-        # boxes of known ends that line up are one
-        bounded = everything if _is_small(elements) else within_shape(box, elements.shape)
-        if covered.holds(everything):
-            self._complete.add(symbol)
-        elif not covered.holds(bounded):
-            covered.add(bounded)
-            copy = self._arena.keep(elements, bounded, f"'{symbol}'")
-            self._kept.setdefault(elements, []).append((bounded, copy))
+        bounded = within_shape(box, elements.shape)  # boxes of known ends that line up are one
+        if not covered.holds(bounded):
+            everything = within_shape(WHOLE, elements.shape)
+            copied = everything if _is_small(elements) else bounded
+            covered.add(copied)
+            copy = self._arena.keep(elements, copied, f"'{symbol}'")
+            self._kept.setdefault(elements, []).append((copied, copy))
+            if covered.holds(everything):
+                self._complete.add(symbol)
 
     def _begin(self, symbol: str, elements: Elements) -> CoveredBoxes:
         """Return the boxes of a field that are kept before the first write to it: those that are
