@@ -91,6 +91,7 @@ def _stream(
         all(place[: axis + 1] == places[0][: axis + 1] for place in places)
         and len(stores) == len(components) == prod(type_.shape[axis + 1 :])
         and not any(None in component for component in components)
+        and any(is_defined_in(store.operands[0], loop.op) for store in stores)  # else it is a fill
     ):
         return None
     loads = [op for op in inside if op not in stores and memory in list(op.operands)]
