@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs.machines import CASES, left_by
+from write_buffers import buffer_all
 
 import mlirad as ti
 from mlirad.passes.cpu.insert_write_buffers import LEAST
@@ -112,6 +114,16 @@ def test_gradients(threads: int) -> None:
     products = ti.ad.hvp(add_squares, loss, [x, y], [numbers, ones])
     np.testing.assert_array_equal(products[0], 0.5 * numbers + ones)
     np.testing.assert_array_equal(products[1], numbers + 2 * ones)
+
+
+@pytest.mark.cpu_code("host memory")
+@pytest.mark.parametrize(("name", "mode"), CASES[::4])
+def test_buffers_change_no_bit(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs whose arrays are small, each with as many lanes as it has without buffers."""
+    expected = left_by("x64", name, mode, lanes=8)
+    buffer_all(monkeypatch)
+    for symbol, values in left_by("x64", name, mode, lanes=8).items():
+        np.testing.assert_array_equal(values, expected[symbol], err_msg=symbol)
 
 
 @pytest.mark.cpu_code("host memory")

@@ -18,7 +18,7 @@ _LOWER = (
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{loops}"
 )
 _GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
-_BUFFERS = ",insert-write-buffers{{width={width}}}"
+WRITE_BUFFERS = ",insert-write-buffers{{width={width}}}"
 _TAKEN = ",sink-taken-adjoints"
 _IN_LANES = (
     ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
@@ -99,7 +99,7 @@ def cpu_stages(
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
     guards = _GUARDS.format(width=lanes.count, fast=fast)
-    loops = tiles + guards + _BUFFERS.format(width=width) + in_lanes
+    loops = tiles + guards + WRITE_BUFFERS.format(width=width) + in_lanes
     lower = _LOWER.format(threads=threads, worth=worth, fast=fast, loops=loops)
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
