@@ -10,13 +10,14 @@ import pytest
 from mlirad.passes.cpu.insert_write_buffers import written_arrays
 from mlirad.pipeline.stages import cpu
 
+_ALL = cpu.WRITE_BUFFERS.replace("{{width={width}}}", "{{width={width} least=1}}")
+assert _ALL != cpu.WRITE_BUFFERS
+
 
 def buffer_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, until the test ends."""
     monkeypatch.setattr(written_arrays, "SHORTEST", 1)
-    text = cpu.WRITE_BUFFERS.replace("{{width={width}}}", "{{width={width} least=1}}")
-    assert text != cpu.WRITE_BUFFERS
-    monkeypatch.setattr(cpu, "WRITE_BUFFERS", text)
+    monkeypatch.setattr(cpu, "WRITE_BUFFERS", _ALL)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from mlirad.ir.box import bounds_of
 from mlirad.ir.marks.loop_hints import keep_scalar
 from mlirad.ir.memory.descriptor import element_pointer, pointer_of
 from mlirad.ir.ops import Llvm
-from mlirad.ir.reports.remarks import move_remarks, remark
+from mlirad.ir.reports.remarks import move_remarks
 from mlirad.ir.structured import WRITE_BUFFER, For
 from mlirad.ir.vectors import load_lanes, vector_of
 from mlirad.ir.walk import (
@@ -32,11 +32,13 @@ _NOT_ATOMIC, _IN_ORDER = 0, 7  # LLVM's numbers of orders
 
 def insert_buffers(function: ir.Operation, width: int, least: int) -> None:
     """Let the loops of a function write large arrays through buffers."""
-    loops = [(op, streams_of(op, least)) for op in operations(function)]
-    written = [(loop, streams) for loop, streams in loops if streams]
-    for loop, streams in written:
-        _separate(loop, streams, width)
-    if written:  # other threads see everything when the function has returned
+    is_buffered = False
+    for loop in reversed(list(operations(function))):  # inner ones first: others hold no buffers
+        streams = streams_of(loop, least)
+        if streams:
+            _separate(loop, streams, width)
+            is_buffered = True
+    if is_buffered:  # other threads see everything when the function has returned
         with before(block_operations(entry_of(function))[-1]):
             order = ir.IntegerAttr.get(b.integer_type(64), _IN_ORDER)
             b.effect(Llvm.FENCE, [], ordering=order)
@@ -107,7 +109,6 @@ class _BufferedLoop:
         for position, operand in enumerate(operands):
             copy.operands[position] = operand
         move_remarks(self._loop, copy)
-        remark(copy, "what it writes goes past the caches")
         ops = block_operations(For(copy).body)
         for stream, buffer in zip(self._streams, self._buffers):
             for old in stream.stores:

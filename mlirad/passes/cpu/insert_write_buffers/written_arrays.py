@@ -7,12 +7,14 @@ from math import prod
 import msgspec
 
 from mlirad.bindings import ir
+from mlirad.ir.marks.axis_choices import choice_of
 from mlirad.ir.memory.large_arrays import bytes_of_memref, bytes_of_number
 from mlirad.ir.memory.origins import Origins
 from mlirad.ir.ops import Arith, Memref, Scf
 from mlirad.ir.pure_operations import is_arithmetic
 from mlirad.ir.structured import AT_END, STRUCTURED, For, is_for, runs_in_any_order
 from mlirad.ir.walk import (
+    ancestors,
     block_operations,
     constant_integer,
     is_defined_in,
@@ -71,6 +73,8 @@ def streams_of(op: ir.Operation, least: int) -> list[Stream]:
         if inner.name == Memref.STORE and bytes_of_memref(inner.operands[1].type) >= least:
             stores.setdefault(inner.operands[1], []).append(inner)
     if not stores or constant_integer(op.operands[2]) != 1:
+        return []
+    if any(choice_of(owner).in_lanes for owner in ancestors(op)):  # which must hold no buffers
         return []
     inside = list(operations(op))
     if not all(is_arithmetic(i) or i.name in (*_ACCESSES, *_FLOW) for i in inside):
