@@ -127,9 +127,11 @@ class FieldAccess(AsArray, Leaf):
             number = self._fit_number(value)
             is_cleared = self.primal is not None and number == 0
             self.note_write(() if is_cleared and memory.nesting is not None else None)
-            memory.fill(number)
             if is_cleared:
+                memory.clear(self.program.backlog)
                 self.program.derivatives.given.discard(self.symbol)
+            else:
+                memory.fill(number)
 
     def fit(self, values: Values) -> Values:
         """Convert values to the element type, and note infinities among them."""

@@ -76,6 +76,29 @@ def test_what_nobody_touches_is_not_written() -> None:
 
 
 @pytest.mark.cpu_code("writes to its memory")
+def test_derivatives_that_python_fills_with_zeros() -> None:
+    """They wait, those of a direction at the end of `FwdMode` too; other numbers, and fields that
+    are no derivatives, are filled at once."""
+    program = Program()
+    program.x.grad.fill(0)
+    assert waits(program.x.grad)
+    program.x.grad.fill(2.0)
+    assert not waits(program.x.grad) and (program.x.grad.to_numpy() == 2).all()
+    program.x.grad.fill(0)
+    program.loss.grad[None] = 1.0
+    program.run()
+    program.add_up.grad()
+    program.square.grad()
+    program.check()
+    program.idle.fill(0)
+    assert not waits(program.idle)
+    with ti.ad.FwdMode(program.loss, program.x, np.ones(N)):
+        program.run()
+    assert program.loss.dual[None] == pytest.approx((4 * program.values**3).sum())
+    assert waits(program.x.dual) and not program.x.dual.to_numpy().any()
+
+
+@pytest.mark.cpu_code("writes to its memory")
 def test_a_reverse_clears_what_python_wrote_over_when_it_is_used() -> None:
     """Of what Python wrote as a whole; a part of it is cleared at once."""
     program = Program()
