@@ -167,6 +167,9 @@ def test_small_fields_are_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HostArena, "keep", count)
     world = World()
     world.run()
+    later = world.rows.find_memory().elements.deferred
+    if later is not None and later.are_possible:
+        pytest.skip("copies are put back later, row by row")
     rows = 7.0 + np.arange(4 * N).reshape(4, N)
     for _ in range(2):
         kept.clear()
