@@ -3,6 +3,8 @@ multiplied by, and what they may be left out for."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from mlirad.bindings import ir
@@ -59,17 +61,54 @@ def guard_of(op: ir.Operation) -> Guard | None:
     return Guard(op, value)
 
 
-def guarded_product(op: ir.Operation) -> tuple[ir.Operation, tuple[bool, bool]] | None:
-    """Return the product that an op gives unless a factor is 0, and which of its two factors that
-    is; None for other ops."""
+class GuardedProduct(NamedTuple):
+    """A product, and which of its two factors make it 0 if they are 0, whatever the other one
+    is."""
+
+    product: ir.Operation
+    guards: tuple[bool, bool]
+
+
+class GuardedSum(NamedTuple):
+    """A value that counts as 0 where the product of two factors is a NaN and the first is 0."""
+
+    value: ir.Value
+    witness: tuple[ir.Value, ir.Value]
+
+
+def guarded_product(op: ir.Operation) -> GuardedProduct | None:
+    """Return the product that an op gives unless a factor is 0; None for other ops."""
     guard = guard_of(op)
-    if guard is None:
+    if guard is None or guard.witness is not None:
         return None
-    product, test = defining_op(guard.value), defining_op(op.operands[0])
-    if product is None or product.name != Arith.MULF or test is None or test.name != Arith.CMPF:
+    product, zero = defining_op(guard.value), _tested_for_zero(op)
+    if product is None or product.name != Arith.MULF or zero is None:
         return None
-    left, right = (factor == test.operands[0] for factor in product.operands)
-    return (product, (left, right)) if left or right else None
+    left, right = (factor == zero for factor in product.operands)
+    return GuardedProduct(product, (left, right)) if left or right else None
+
+
+def guarded_sum(op: ir.Operation) -> GuardedSum | None:
+    """Return the value that an op gives unless a product of other values is a NaN by a factor that
+    is 0; None for other ops."""
+    guard, zero = guard_of(op), _tested_for_zero(op)
+    if guard is None or guard.witness is None or zero is None:
+        return None
+    product = defining_op(without_sign(guard.witness)[0])
+    if product is None or product.name != Arith.MULF:
+        return None
+    zero, *factors = (without_sign(value)[0] for value in (zero, *product.operands))
+    if zero not in factors:
+        return None
+    return GuardedSum(guard.value, (zero, factors[1 - factors.index(zero)]))
+
+
+def without_sign(value: ir.Value) -> tuple[ir.Value, bool]:
+    """Return the value that another is, or is the negative of, and whether it is the latter."""
+    op = defining_op(value)
+    if op is None or op.name != Arith.NEGF:
+        return value, False
+    return op.operands[0], True
 
 
 def is_strict(op: ir.Operation) -> bool:
@@ -81,6 +120,16 @@ def _is_nan_test(op: ir.Operation) -> bool:
     return (
         op.name == Arith.CMPF and b.predicate_of(op) == b.UNO and op.operands[0] == op.operands[1]
     )
+
+
+def _tested_for_zero(guard: ir.Operation) -> ir.Value | None:
+    """Return the value that the test of a guard compares with 0."""
+    test = defining_op(guard.operands[0]) if guard.name == Arith.SELECT else None
+    if test is None:
+        return None
+    tests = map(defining_op, test.operands) if test.name == Arith.ANDI else [test]
+    zeros = [_compared_with_zero(op) for op in tests if op is not None]
+    return next((zero for zero in zeros if zero is not None), None)
 
 
 def _compared_with_zero(op: ir.Operation) -> ir.Value | None:

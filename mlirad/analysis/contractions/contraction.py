@@ -11,7 +11,7 @@ from mlirad.analysis.contractions.elements import Element, are_apart, element_of
 from mlirad.analysis.contractions.limits import Limits, LimitsOf, copy_limits, narrow
 from mlirad.analysis.contractions.places import Places
 from mlirad.analysis.trips import spans
-from mlirad.analysis.zero_guards import guarded_product
+from mlirad.analysis.zero_guards import guarded_product, guarded_sum
 from mlirad.bindings import ir
 from mlirad.ir.box import fold
 from mlirad.ir.marks.axis_choices import NO_CHOICE, AxisChoice, choice_of
@@ -40,13 +40,25 @@ class Index(msgspec.Struct, frozen=True, eq=False):
 
 class Term(NamedTuple):
     """A product that is added, or taken away, within some limits of the indices. `guards` says
-    which factors make it 0 if they are 0, whatever the other one is."""
+    which factors make it 0 if they are 0, whatever the other one is. It is 0, too, where the
+    product of the `witness` is a NaN and the first of these is 0; one of them is a factor."""
 
     left: Element
     right: Element
     is_negative: bool
     limits: LimitsOf
     guards: tuple[bool, bool] = (False, False)
+    witness: tuple[Element, Element] | None = None
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """All that is read for it."""
+        return (self.left, self.right, *(self.witness or ()))
+
+    @property
+    def is_guarded(self) -> bool:
+        """Return whether it is 0 at some points at which the product may be anything."""
+        return any(self.guards) or self.witness is not None
 
 
 class Contraction(msgspec.Struct, frozen=True, eq=False):
@@ -72,8 +84,8 @@ class Contraction(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_guarded(self) -> bool:
-        """Return whether a product is 0 where a factor is 0, whatever the other one is."""
-        return any(any(term.guards) for term in self.terms)
+        """Return whether a term is 0 at some points at which its product may be anything."""
+        return any(term.is_guarded for term in self.terms)
 
     def moving(self, *, output: bool, left: bool, right: bool) -> list[Index]:
         """The indices that some of the elements depend on, and the others do not, in all terms."""
@@ -176,32 +188,69 @@ def _update(
     step = defining_op(store.operands[0])
     if step is None or step.name not in _STEPS or is_bound(step):
         return None
-    is_negative = _STEPS[step.name]
-    pairs = [(0, 1)] if is_negative else [(0, 1), (1, 0)]
-    for addend, other in pairs:
-        old, product = defining_op(step.operands[addend]), defining_op(step.operands[other])
-        if old is None or product is None:
+    is_negative, ops = _STEPS[step.name], _slice(step)
+    output = element_of(store.operands[1], list(store.operands)[2:])
+    for addend, other in [(0, 1)] if is_negative else [(0, 1), (1, 0)]:
+        term = _term(step.operands[other])
+        if ops is None or term is None or _read(step.operands[addend]) != output:
             continue
-        guarded = guarded_product(product)
-        choice, (product, guards) = product, guarded or (product, (False, False))
-        if product.name != Arith.MULF or is_bound(product):
-            continue
-        factors = [defining_op(factor) for factor in product.operands]
-        read = [op for op in (old, *factors) if op is not None and op.name == Memref.LOAD]
-        if len(read) < 3 or any(op.block != store.block for op in (step, choice, product, *read)):
-            continue
-        output, left, right = (element_of(op.operands[0], list(op.operands)[1:]) for op in read)
-        if output == element_of(store.operands[1], list(store.operands)[2:]):
-            term = Term(left, right, is_negative, copy_limits(limits), guards)
-            return (output, term), {store, step, choice, product, *read}
+        term = term._replace(is_negative=is_negative, limits=copy_limits(limits))
+        return (output, term), {store, *ops}
     return None
+
+
+def _term(value: ir.Value) -> Term | None:
+    """The product of elements that a value is, with its guards."""
+    op, witness = defining_op(value), None
+    guarded = None if op is None else guarded_sum(op)
+    if guarded is not None:
+        op = defining_op(guarded.value)
+        witness = _pair(*guarded.witness)
+    if op is None or (guarded is not None and witness is None):
+        return None
+    product, guards = guarded_product(op) or (op, (False, False))
+    if product.name != Arith.MULF or is_bound(product):
+        return None
+    factors = _pair(*product.operands)
+    if factors is None or (witness is not None and set(factors).isdisjoint(witness)):
+        return None
+    return Term(*factors, False, {}, guards, witness)
+
+
+def _pair(left: ir.Value, right: ir.Value) -> tuple[Element, Element] | None:
+    elements = _read(left), _read(right)
+    return None if elements[0] is None or elements[1] is None else (elements[0], elements[1])
+
+
+def _read(value: ir.Value) -> Element | None:
+    """The element that a value is read from."""
+    op = defining_op(value)
+    if op is None or op.name != Memref.LOAD:
+        return None
+    return element_of(op.operands[0], list(op.operands)[1:])
+
+
+def _slice(step: ir.Operation) -> set[ir.Operation] | None:
+    """The ops that a sum is made of, without integers; None where some are outside of its block."""
+    pending, ops = [step], set[ir.Operation]()
+    while pending:
+        op = pending.pop()
+        if op in ops or op.name == Arith.CONSTANT:
+            continue
+        if op.block != step.block:
+            return None
+        ops.add(op)
+        if op.name != Memref.LOAD:
+            makers = map(defining_op, op.operands)
+            pending += [maker for maker in makers if maker is not None]
+    return {op for op in ops if not _is_index(op)}
 
 
 def _is_sound(nest: Contraction) -> bool:
     """Return whether the factors are certainly not what is written, and elements are known by sums
     of the indices and of what the nest does not change."""
     indices = {index.value for index in nest.indices}
-    factors = [factor for term in nest.terms for factor in (term.left, term.right)]
+    factors = [factor for term in nest.terms for factor in term.elements]
     elements = (nest.output, *factors)
     names = {name for element in elements for name in element.names}
     types = {str(ir.MemRefType(element.memref.type).element_type) for element in elements}

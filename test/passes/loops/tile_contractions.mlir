@@ -224,7 +224,15 @@ func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.
 }
 
 // Several terms share a tile: what they read is copied side by side, 0 outside of their limits. If this 0 meets an
-// infinity, the tile is computed again, and nothing is added outside of the limits.
+// infinity, a function computes the tile again, and nothing is added outside of the limits.
+// CHECK-LABEL: func.func private @terms.exact0(
+// CHECK: scf.for %[[I:.*]] = %arg0 to %arg1 step %c1 {
+// CHECK-NEXT: scf.for %[[K:.*]] = %arg2 to %arg3 step %c1 {
+// CHECK-NEXT: scf.for %[[J:.*]] = %arg4 to %arg5 step %c1 {
+// CHECK: memref.store %{{.*}}, %arg6[%[[I]], %[[J]]]
+// CHECK: %[[WITHIN:.*]] = arith.cmpi slt, %[[J]], %c7
+// CHECK-NEXT: scf.if %[[WITHIN]] {
+// CHECK: memref.store %{{.*}}, %arg6[%[[I]], %[[J]]]
 // CHECK-LABEL: func.func @terms(
 // CHECK: %[[PANEL:.*]] = memref.alloc() {alignment = 64 : i64} : memref<18x8xf32>
 // CHECK: vector.load %arg1[%{{.*}}, %c0] : memref<9x9xf32>, vector<4xf32>
@@ -238,10 +246,8 @@ func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.
 // CHECK: vector.load %[[PANEL]][%[[NEXT]], %c0]
 // CHECK: vector.reduction <or>
 // CHECK: scf.if
-// CHECK: scf.for %{{.*}} step %c1 {
-// CHECK: scf.for %{{.*}} step %c1 iter_args(%{{.*}}, %[[SUM:.*]] = %{{.*}})
-// CHECK: arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
-// CHECK: } else {
+// CHECK: func.call @terms.exact0(%{{.*}}, %{{.*}}, %c0, %c9, %c0, %c8, %arg2, %arg0, %arg1)
+// CHECK-NEXT: } else {
 func.func @terms(%w: memref<10x9x2xf32> {llvm.noalias}, %x: memref<9x9xf32> {llvm.noalias}, %o: memref<10x8xf32> {llvm.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -379,8 +385,13 @@ func.func @apart(%x: memref<20x9xf32> {llvm.noalias}, %w: memref<8x20xf32> {llvm
   return
 }
 
-// A product that is 0 if a factor is 0, whatever the other one is: tiles leave out the choice, and are computed again,
-// with it, if a sum is a NaN.
+// A product that is 0 if a factor is 0, whatever the other one is: tiles leave out the choice, and a function computes
+// them again, with it, if a sum is a NaN.
+// CHECK-LABEL: func.func private @guarded.exact0(
+// CHECK: %[[B:.*]] = memref.load %arg8
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %{{.*}}, %[[B]]
+// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %[[B]], %cst
+// CHECK: arith.select %[[ZERO]], %cst, %[[PRODUCT]]
 // CHECK-LABEL: func.func @guarded(
 // CHECK: scf.for %{{.*}} = %c0 to %c10 step %c5 {
 // CHECK: scf.for %{{.*}} = %c0 to %c40 step %c1 iter_args(
@@ -389,13 +400,9 @@ func.func @apart(%x: memref<20x9xf32> {llvm.noalias}, %w: memref<8x20xf32> {llvm
 // CHECK: arith.cmpf uno, %{{.*}} : vector<4xf32>
 // CHECK: %[[ANY:.*]] = vector.reduction <or>
 // CHECK: scf.if %[[ANY]] {
-// CHECK: scf.for %[[ROW:.*]] = %{{.*}} step %c1 {
-// CHECK: %[[B:.*]] = vector.load %arg1[%[[K:.*]], %c0]
-// CHECK: %[[SUM:.*]] = math.fma %{{.*}}, %[[B]], %[[OLD:.*]] {field.loose}
-// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %[[B]], %{{.*}} : vector<4xf32>
-// CHECK: arith.select %[[ZERO]], %[[OLD]], %[[SUM]] : vector<4xi1>, vector<4xf32>
-// CHECK: } else {
-// CHECK: vector.store
+// CHECK: func.call @guarded.exact0(
+// CHECK-NEXT: } else {
+// CHECK-NEXT: vector.store
 func.func @guarded(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8xf32> {llvm.noalias}, %c: memref<10x8xf32> {llvm.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -413,6 +420,86 @@ func.func @guarded(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8xf32> {l
         %q = arith.select %is_zero, %zero, %p : f32
         %o = memref.load %c[%i, %j] : memref<10x8xf32>
         %s = arith.addf %o, %q {field.derivative} : f32
+        memref.store %s, %c[%i, %j] : memref<10x8xf32>
+      }
+    }
+  }
+  return
+}
+
+// A part of the tangent of a product that is 0 where another product of one of its factors is a NaN by a 0: if the
+// other factor is infinite, the part is, too, so tiles are computed again if a sum is not finite.
+// CHECK-LABEL: func.func private @tangent.exact0(
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[X:.*]], %[[Y:.*]] {field.loose}
+// CHECK: %[[CHOICE:.*]] = arith.select %{{.*}}, %cst, %[[PRODUCT]]
+// CHECK: %[[G:.*]] = memref.load %arg{{[0-9]+}}[
+// CHECK: %[[WITNESS:.*]] = arith.mulf %[[G]], %{{.*}}
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[WITNESS]], %[[WITNESS]]
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[G]], %cst
+// CHECK: %[[BOTH:.*]] = arith.andi %[[NAN]], %[[NONE]]
+// CHECK: arith.select %[[BOTH]], %cst, %[[CHOICE]]
+// CHECK-LABEL: func.func @tangent(
+// CHECK-NOT: arith.select
+// CHECK: %[[SUMS:.*]]:10 = scf.for %{{.*}} = %c0 to %c40 step %c1 iter_args(
+// CHECK: %[[NONE:.*]] = arith.subf %[[SUMS]]#0, %[[SUMS]]#0 : vector<4xf32>
+// CHECK: arith.cmpf uno, %[[NONE]], %{{.*}} : vector<4xf32>
+// CHECK: func.call @tangent.exact0(
+func.func @tangent(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8xf32> {llvm.noalias}, %g: memref<10x40xf32> {llvm.noalias}, %c: memref<10x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c10 = arith.constant 10 : index
+  %c40 = arith.constant 40 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c10 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c40 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<10x40xf32>
+        %y = memref.load %b[%k, %j] : memref<40x8xf32>
+        %t = memref.load %g[%i, %k] : memref<10x40xf32>
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %x_is_zero = arith.cmpf oeq, %x, %zero : f32
+        %q = arith.select %x_is_zero, %zero, %p : f32
+        %w = arith.mulf %t, %y {field.derivative} : f32
+        %is_nan = arith.cmpf uno, %w, %w : f32
+        %t_is_zero = arith.cmpf oeq, %t, %zero : f32
+        %is_none = arith.andi %is_nan, %t_is_zero : i1
+        %r = arith.select %is_none, %zero, %q : f32
+        %o = memref.load %c[%i, %j] : memref<10x8xf32>
+        %s = arith.addf %o, %r {field.derivative} : f32
+        memref.store %s, %c[%i, %j] : memref<10x8xf32>
+      }
+    }
+  }
+  return
+}
+
+// The tangent of another product, of none of its factors: not a contraction.
+// CHECK-LABEL: func.func @strange_tangent(
+// CHECK-NOT: vector
+// CHECK: return
+func.func @strange_tangent(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8xf32> {llvm.noalias}, %g: memref<10x40xf32> {llvm.noalias}, %c: memref<10x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c10 = arith.constant 10 : index
+  %c40 = arith.constant 40 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c10 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c40 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<10x40xf32>
+        %y = memref.load %b[%k, %j] : memref<40x8xf32>
+        %t = memref.load %g[%i, %k] : memref<10x40xf32>
+        %u = memref.load %g[%i, %c0] : memref<10x40xf32>
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %w = arith.mulf %t, %u {field.derivative} : f32
+        %is_nan = arith.cmpf uno, %w, %w : f32
+        %t_is_zero = arith.cmpf oeq, %t, %zero : f32
+        %is_none = arith.andi %is_nan, %t_is_zero : i1
+        %r = arith.select %is_none, %zero, %p : f32
+        %o = memref.load %c[%i, %j] : memref<10x8xf32>
+        %s = arith.addf %o, %r {field.derivative} : f32
         memref.store %s, %c[%i, %j] : memref<10x8xf32>
       }
     }

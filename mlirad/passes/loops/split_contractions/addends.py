@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from mlirad.analysis.zero_guards import guarded_sum
 from mlirad.bindings import ir
 from mlirad.ir.marks.rounding import is_bound
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import block_operations, defining_op, enclosing, users_of
 
-Term = tuple[ir.Value, ir.Operation, bool]  # what is added, where, and whether it is taken away
+
+class Addend(NamedTuple):
+    """A value that is added, or taken away, by an op; it counts as 0 where the product of the
+    `witness` is a NaN and the first of these is 0."""
+
+    value: ir.Value
+    at: ir.Operation
+    is_negative: bool
+    witness: tuple[ir.Value, ir.Value] | None = None
 
 
 def update_step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | None:
@@ -28,7 +39,7 @@ def update_step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | No
     return None
 
 
-def loop_addends(loop: ir.Operation, position: int) -> list[Term] | None:
+def loop_addends(loop: ir.Operation, position: int) -> list[Addend] | None:
     """Return the terms that a loop adds to what it carries at a position, with their places; None
     if it does anything else with it."""
     carried, end = For(loop).carried[position], block_operations(For(loop).body)[-1]
@@ -42,7 +53,7 @@ def yielded_value(loop: ir.Operation, position: int) -> ir.Value:
     return block_operations(For(loop).body)[-1].operands[position]
 
 
-def chain_addends(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] | None:
+def chain_addends(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Addend] | None:
     if value == carried:
         return []
     op = defining_op(value)
@@ -90,16 +101,22 @@ def _ends_otherwise(op: ir.Operation) -> bool:
     return len(blocks) > 1 and op == block_operations(blocks[1])[-1]
 
 
-def value_addends(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[Term]:
+def value_addends(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[Addend]:
     """Return the terms of a value that an op adds or subtracts: the value itself if it is not a
     sum."""
     op = defining_op(value)
     if op is None or is_bound(op) or len(list(value.uses)) != 1:
-        return [(value, at, is_negative)]
+        return [Addend(value, at, is_negative)]
     if op.name == Arith.NEGF:
         return value_addends(op.operands[0], at, not is_negative)
+    guarded = guarded_sum(op)
+    if guarded is not None:
+        addends = value_addends(guarded.value, at, is_negative)
+        if any(addend.witness is not None for addend in addends):
+            return [Addend(value, at, is_negative)]
+        return [addend._replace(witness=guarded.witness) for addend in addends]
     if op.name not in (Arith.ADDF, Arith.SUBF):
-        return [(value, at, is_negative)]
+        return [Addend(value, at, is_negative)]
     flips = is_negative != (op.name == Arith.SUBF)
     left, right = op.operands
     return [*value_addends(left, at, is_negative), *value_addends(right, at, flips)]

@@ -8,7 +8,7 @@ from functools import partial
 from mlirad.analysis.contractions.elements import Element
 from mlirad.analysis.contractions.limits import Limits, LimitsOf
 from mlirad.analysis.contractions.places import Places, Point
-from mlirad.analysis.trips import span_of
+from mlirad.analysis.contractions.term_code import add_term, limit_tests
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import fold
@@ -57,8 +57,8 @@ class SplitNest:
         for sum_ in self.parts.sums:
             self._use_sum(sum_)
         updates = self.parts.updates
-        factors = {f.value: f for u in updates for p in u.products for f in _factors(p)}
-        for value in factors:
+        factors = [f for u in updates for p in u.products for f in p.factors]
+        for value in dict.fromkeys(f.value for f in factors if isinstance(f, KeptValue)):
             self._keep(value)
         with behind(self.root):
             for update in updates:
@@ -155,7 +155,7 @@ class SplitNest:
 
         def add(point: Point) -> None:
             for product in products:
-                tests = _tests(product.limits, point, places)
+                tests = limit_tests(product.limits, point, places)
                 if not tests:
                     self._add(product, output, places, point)
                     continue
@@ -168,20 +168,9 @@ class SplitNest:
 
     def _add(self, product: Product, output: Element, places: Places, point: Point) -> None:
         """Add a product to an element at a point."""
-        factors = [self._element(factor) for factor in (product.left, product.right)]
+        term = product.term(self._element)
         with product.location:
-            reads = [
-                b.read(element.memref, places.indices_of(element, point, {})) for element in factors
-            ]
-            value = b.mulf(*reads, **loose_mark())
-            for factor, is_guard in zip(reads, product.guards):
-                if is_guard:
-                    zero = b.number(0.0, factor.type)
-                    value = b.select(b.compare_floats(b.OEQ, factor, zero), zero, value)
-            place = places.indices_of(output, point, {})
-            old = b.read(output.memref, place)
-            total = (b.subf if product.is_negative else b.addf)(old, value, **loose_mark())
-            b.write(total, output.memref, place)
+            add_term(term, output, places, point)
 
 
 Bounds = dict[ir.Operation, tuple[ir.Value, ir.Value]]
@@ -199,21 +188,6 @@ def _bounds(loops: Sequence[ir.Operation], limits: LimitsOf) -> Bounds:
             high = fold(Arith.MINSI, high, places.sum(form, {}, {}))
         bounds[loop] = low, high
     return bounds
-
-
-def _tests(limits: LimitsOf, point: Point, places: Places) -> list[ir.Value]:
-    """Return tests that a point is within limits."""
-    tests = []
-    for index, index_limits in limits.items():
-        span = span_of(index)
-        low, high = (None, None) if span is None else span[:2]
-        for form in index_limits.lower:
-            if form.terms or low is None or form.constant > low:
-                tests.append(b.compare(b.SGE, point[index], places.sum(form, {}, {})))
-        for form in index_limits.upper:
-            if form.terms or high is None or form.constant < high:
-                tests.append(b.compare(b.SLT, point[index], places.sum(form, {}, {})))
-    return tests
 
 
 def _nest(
@@ -238,7 +212,3 @@ def _fill(loops: Sequence[ir.Operation], element: Element, value: ir.Value) -> N
     _nest(
         loops, {}, {}, lambda at: b.write(value, element.memref, places.indices_of(element, at, {}))
     )
-
-
-def _factors(product: Product) -> list[KeptValue]:
-    return [factor for factor in (product.left, product.right) if isinstance(factor, KeptValue)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from mlirad.analysis.contractions.contraction import Term
 from mlirad.analysis.contractions.elements import Element, element_of, memory_of
 from mlirad.analysis.contractions.limits import LimitsOf, copy_limits, narrow
-from mlirad.analysis.zero_guards import guarded_product
+from mlirad.analysis.zero_guards import guarded_product, without_sign
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import is_bound
@@ -27,7 +28,7 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.passes.loops.split_contractions.addends import (
-    Term,
+    Addend,
     branch_values,
     chain_addends,
     loop_addends,
@@ -58,7 +59,21 @@ class Product(msgspec.Struct, frozen=True, eq=False):
     right: Factor
     is_negative: bool
     guards: tuple[bool, bool]  # which factors make it 0, whatever the other one is, if they are 0
+    witness: tuple[Factor, Factor] | None  # it is 0 where these give a NaN and the first is 0
     location: ir.Location
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """All that is read for it."""
+        return (self.left, self.right, *(self.witness or ()))
+
+    def term(self, element: Callable[[Factor], Element]) -> Term:
+        """Return the term of a contraction that it is, without its limits."""
+        witness = None
+        if self.witness is not None:
+            witness = (element(self.witness[0]), element(self.witness[1]))
+        left, right = element(self.left), element(self.right)
+        return Term(left, right, self.is_negative, {}, self.guards, witness)
 
     @property
     def sources(self) -> frozenset[Hashable]:
@@ -250,14 +265,14 @@ class Products:
         )
         return [] if has_kept_values else products
 
-    def _all_products(self, terms: Sequence[Term]) -> list[Product]:
-        """The products that terms are; none where one is anything else."""
-        candidates = [self._product(value, op, negative) for value, op, negative in terms]
+    def _all_products(self, addends: Sequence[Addend]) -> list[Product]:
+        """The products that addends are; none where one is anything else."""
+        candidates = [self._product(addend) for addend in addends]
         products = [product for product in candidates if product is not None]
-        return products if len(products) == len(terms) else []
+        return products if len(products) == len(addends) else []
 
-    def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
-        op, path = defining_op(value), self._path(at)
+    def _product(self, addend: Addend) -> Product | None:
+        op, path, is_negative = defining_op(addend.value), self._path(addend.at), addend.is_negative
         if op is None or path is None:
             return None
         op, guards = guarded_product(op) or (op, (False, False))
@@ -265,13 +280,29 @@ class Products:
             return None
         loops, conditions = path
         limits: LimitsOf = {}
-        signs = [_without_sign(v) for v in op.operands]
+        signs = [without_sign(v) for v in op.operands]
         is_negative ^= signs[0][1] != signs[1][1]
         factors = [self._factor(v, limits) for v, _ in signs]
         if None in factors or not all(narrow(limits, factor, self.root) for factor in conditions):
             return None
         left, right = (factor for factor in factors if factor is not None)
-        return Product(tuple(loops), limits, left, right, is_negative, guards, op.location)
+        values = dict(zip((value for value, _ in signs), (left, right)))
+        witness = self._witness(addend, values)
+        if addend.witness is not None and witness is None:
+            return None
+        loops_around = tuple(loops)
+        return Product(loops_around, limits, left, right, is_negative, guards, witness, op.location)
+
+    def _witness(
+        self, addend: Addend, factors: Mapping[ir.Value, Factor]
+    ) -> tuple[Factor, Factor] | None:
+        """The factors of the product of which a NaN makes an addend 0, one of which is a factor of
+        the addend: so the addend is not finite, or 0 or a NaN, where it is to be 0."""
+        if addend.witness is None or factors.keys().isdisjoint(addend.witness):
+            return None
+        limits: LimitsOf = {}
+        zero, other = (factors.get(v) or self._factor(v, limits) for v in addend.witness)
+        return None if zero is None or other is None or limits else (zero, other)
 
     def _factor(self, value: ir.Value, limits: LimitsOf) -> Factor | None:
         op = defining_op(value)
@@ -332,14 +363,6 @@ class Products:
             ):
                 return None
         return loops, conditions
-
-
-def _without_sign(value: ir.Value) -> tuple[ir.Value, bool]:
-    """Return the value that another is, or is the negative of, and whether it is the latter."""
-    op = defining_op(value)
-    if op is None or op.name != Arith.NEGF:
-        return value, False
-    return op.operands[0], True
 
 
 def erase_unused(root: ir.Operation) -> None:

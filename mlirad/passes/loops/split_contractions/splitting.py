@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from mlirad.analysis.contractions.contraction import Contraction, Index, Term
+from mlirad.analysis.contractions.contraction import Contraction, Index
 from mlirad.analysis.contractions.elements import Element, memory_of
 from mlirad.analysis.contractions.tile_plan import plan, size
 from mlirad.analysis.trips import spans
@@ -48,7 +48,7 @@ class Splitting:
         sums = self._sums(products)
         all_products = [p for update in updates for p in update.products]
         all_products += [p for sum_ in sums for p in sum_.products]
-        factors = [factor for product in all_products for factor in (product.left, product.right)]
+        factors = [factor for product in all_products for factor in product.factors]
         kept_values = {f.value for f in factors if isinstance(f, KeptValue)}
         read = {memory_of(f.memref) for f in factors if isinstance(f, Element)}
         clears = [write for memory, write in products.cleared.items() if memory in read]
@@ -79,12 +79,12 @@ class Splitting:
         return None
 
     def _pays(self, product: Product, output: Element) -> bool:
-        left, right = (self._element(factor) for factor in (product.left, product.right))
-        if left is None or right is None:
+        elements = {factor: self._element(factor) for factor in product.factors}
+        known = {factor: element for factor, element in elements.items() if element is not None}
+        if len(known) < len(elements):
             return False
         indices = tuple(_index(loop) for loop in product.loops)
-        terms = (Term(left, right, product.is_negative, {}, product.guards),)
-        nest = Contraction(self.loop, indices, output, terms)
+        nest = Contraction(self.loop, indices, output, (product.term(known.__getitem__),))
         return size(nest) >= self.least and plan(nest, _LANES, _REGISTERS) is not None
 
     def _element(self, factor: Factor) -> Element | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mlirad.analysis.zero_guards import guarded_product
+from mlirad.analysis.zero_guards import guarded_product, guarded_sum
 from mlirad.bindings import ir
 from mlirad.ir.limits import Range
+from mlirad.ir.marks.rare import RARE
 from mlirad.ir.ops import Arith, Memref
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
@@ -30,7 +31,7 @@ def tile_contractions(
 ) -> None:
     """Compute sums of at least `least` products in tiles of registers of `width` bytes. `fused`:
     the target has fused multiply-adds."""
-    for function in functions(module):
+    for function in [op for op in functions(module) if RARE not in op.attributes]:
         done: list[ir.Operation] = []
         for loop in [op for op in operations(function) if is_for(op)]:
             if any(is_inside(loop, other) for other in done) or not _may_be_one(loop):
@@ -57,9 +58,12 @@ def _adds_product(op: ir.Operation) -> bool:
 
 
 def _is_product(op: ir.Operation) -> bool:
-    guarded = guarded_product(op)
-    product = op if guarded is None else guarded[0]
-    return product.name == Arith.MULF and all(map(_is_read, product.operands))
+    guarded = guarded_sum(op)
+    inner = op if guarded is None else defining_op(guarded.value)
+    product, _ = (inner and guarded_product(inner)) or (inner, None)
+    return (
+        product is not None and product.name == Arith.MULF and all(map(_is_read, product.operands))
+    )
 
 
 def _is_read(value: ir.Value) -> bool:

@@ -14,6 +14,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
 from mlirad.ir.marks.rounding import loose_mark
+from mlirad.passes.loops.tile_contractions.exact_code import Ends, ExactCode
 from mlirad.passes.loops.tile_contractions.row_panel import RowPanel
 from mlirad.passes.loops.tile_contractions.tile_loops import (
     Part,
@@ -47,6 +48,7 @@ class Columns:
         self.vector = v.vector_of(plan.lanes, self.nest.element_type)
         self.places = Places([index.value for index in self.nest.indices])
         self.left = None if of_rows is None else RowPanel(plan, self.places, of_rows)
+        self.exact = ExactCode(plan)
 
     def emit(self) -> None:
         """All of the nest."""
@@ -167,12 +169,12 @@ class Columns:
         for k, mask in enumerate(masks):
             start = k * self.plan.lanes
             place = self.places.indices_of(term.right, point, {self.plan.column.value: start})
-            within = self.within(term, point, start, mask)
+            within = self._within(term, point, start, mask)
             steps = term.right.steps(self.plan.column.value)
             vector = v.load_steps(term.right.memref, place, steps or 1, self.vector, within)
             v.store_lanes(vector, memory, [row, b.index(start)])
 
-    def within(
+    def _within(
         self, term: Term, point: Point, start: int, mask: ir.Value | None
     ) -> ir.Value | None:
         """Return a mask of a vector of a term: on if it is within its limits."""
@@ -207,14 +209,13 @@ class Columns:
 class Rows:
     """The tiles of some columns, one below the other.
 
-    Tiles also multiply where a guard or a limit says that nothing is added: by 0, so they add 0, or
-    a NaN. A tile with a NaN is computed again, row by row, by code that is `exact`.
+    Tiles also multiply where a guard or a limit says that nothing is added. They add 0 or a NaN
+    there, or, where a witness is a NaN, any number that is not finite. A tile with such a sum is
+    computed again by code with guards and limits.
     """
 
-    def __init__(
-        self, code: Columns, sums: Sums, panel: Panel | None, *, is_exact: bool = False
-    ) -> None:
-        self.code, self.sums, self.panel, self.is_exact = code, sums, panel, is_exact
+    def __init__(self, code: Columns, sums: Sums, panel: Panel | None) -> None:
+        self.code, self.sums, self.panel = code, sums, panel
         self.plan, self.nest, self.places = code.plan, code.nest, code.places
         self.block: Part | None = None  # of which the tile may read copies of the left factor
 
@@ -260,18 +261,33 @@ class Rows:
             for total, (place, mask) in zip(totals, places):
                 v.store_lanes(total, output.memref, place, mask)
 
-        if not self.plan.multiplies_more or self.is_exact:
+        if not self.plan.multiplies_more:
             store()
             return
-        branch = b.if_else(v.any_lane(b.is_nan_anywhere(totals)), [])
+        branch = b.if_else(v.any_lane(self._are_doubtful(totals)), [])
         with ir.InsertionPoint(branch.then):
-            exact = Rows(self.code, self.sums, self.panel, is_exact=True)
-            lines = Part(first, b.add(first, b.index(rows)), 1, True)
-            for_each_step(lines, partial(exact._tile, point, 1, masks))
+            self.code.exact.call(self._ends(point, rows, len(masks)))
             b.yield_()
         with ir.InsertionPoint(branch.otherwise):
             store()
             b.yield_()
+
+    def _are_doubtful(self, totals: Sequence[ir.Value]) -> ir.Value:
+        """Return in which lanes a sum may be another one with guards and limits."""
+        if any(term.witness is not None for term in self.nest.terms):
+            totals = [b.subf(total, total) for total in totals]  # a NaN unless it is finite
+        return b.is_nan_anywhere(totals)
+
+    def _ends(self, point: Point, rows: int, vectors: int) -> Ends:
+        """Where the indices of a tile begin and end."""
+        row, column = self.plan.row.value, self.plan.column
+        ends = {index: (at, b.add(at, b.index(1))) for index, at in point.items()}
+        ends.update((index.value, (trips.lower, trips.upper)) for index, trips in self.sums)
+        ends[row] = (point[row], b.add(point[row], b.index(rows)))
+        first = point[column.value]
+        last = b.add(first, b.index(vectors * self.plan.lanes))
+        ends[column.value] = (first, b.minsi(last, column.upper))
+        return ends
 
     def _tile_apart(self, point: Point, offsets: Sequence[Offset], masks: Masks) -> None:
         """A tile whose vectors are made of elements that lie apart."""
@@ -325,10 +341,6 @@ class Rows:
                     factor = b.negf(factor, **loose_mark())
                 spread = v.spread(factor, self.code.vector)
             result = v.multiply_add(spread, vectors[k], total, fused=self.code.fused)
-            if self.is_exact:
-                result = _unless_zero((spread, vectors[k]), term.guards, total, result)
-                within = self.code.within(term, point, k * self.plan.lanes, None)
-                result = result if within is None else b.select(within, result, total)
             results.append(result)
         return results
 
@@ -354,17 +366,6 @@ class Rows:
         right = self.nest.terms[term].right
         place = self.places.indices_of(right, point, {self.plan.column.value: start})
         return v.load_lanes(right.memref, place, self.code.vector, mask)
-
-
-def _unless_zero(
-    factors: Sequence[ir.Value], guards: Sequence[bool], total: ir.Value, result: ir.Value
-) -> ir.Value:
-    """Return a result, but the total of before in lanes in which a factor with a guard is 0."""
-    for factor, is_guard in zip(factors, guards):
-        if is_guard:
-            zero = v.spread(b.number(0.0, ir.VectorType(factor.type).element_type), factor.type)
-            result = b.select(b.compare_floats(b.OEQ, factor, zero), total, result)
-    return result
 
 
 def all_of(index: Index) -> Part:
