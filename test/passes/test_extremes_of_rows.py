@@ -39,6 +39,11 @@ def rows(dtype: Any) -> np.ndarray:
     return values
 
 
+def seeds() -> np.ndarray:
+    """A number for each element, which tells it from the others of its row."""
+    return np.arange(1.0, ROWS * LONG + 1).reshape(ROWS, LONG)
+
+
 def in_order(values: np.ndarray, takes: Choice) -> tuple[list[float], list[int]]:
     """The numbers, and their places, -1 for the initial one, which is the row's first."""
     best, places = [], []
@@ -52,8 +57,9 @@ def in_order(values: np.ndarray, takes: Choice) -> tuple[list[float], list[int]]
     return best, places
 
 
-def find(takes: str, dtype: Any, lanes: int, fast_math: bool) -> tuple[np.ndarray, np.ndarray, Any]:
-    """What kernels find: the numbers, their places, and the gradient of their sum."""
+def find(takes: str, dtype: Any, lanes: int, fast_math: bool) -> list[np.ndarray]:
+    """What kernels find: the numbers, their places, the gradient of their sum, and their tangents
+    along the numbers of `seeds`."""
     ti.init(arch=ti.cpu, default_fp=dtype, lanes=lanes, fast_math=fast_math, cpu_max_num_threads=1)
     x, best = (ti.field(dtype, shape, needs_grad=True) for shape in ((ROWS, LONG), (ROWS,)))
     place = ti.field(ti.i32, ROWS)
@@ -100,7 +106,9 @@ def find(takes: str, dtype: Any, lanes: int, fast_math: bool) -> tuple[np.ndarra
     best.grad.from_numpy(np.arange(1, ROWS + 1))
     found = best.to_numpy(), place.to_numpy()
     number.grad()
-    return *found, x.grad.to_numpy()
+    with ti.ad.FwdMode(best, x, seed=seeds().astype(values.dtype)):
+        number()
+    return [*found, x.grad.to_numpy(), best.dual.to_numpy()]
 
 
 @pytest.mark.cpu_code("the order of iterations of one thread")
@@ -111,20 +119,24 @@ def find(takes: str, dtype: Any, lanes: int, fast_math: bool) -> tuple[np.ndarra
 def test_extremes(
     takes: str, dtype: Any, fast_math: bool, lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replaced = list[bool]()
+    replaced = list[tuple[bool, int]]()
     replace = reassociate_extremes._replace
     monkeypatch.setattr(
         reassociate_extremes,
         "_replace",
-        lambda extreme: replaced.append(extreme.place is not None) or replace(extreme),
+        lambda extreme: (
+            replaced.append((extreme.place is not None, len(extreme.beside))) or replace(extreme)
+        ),
     )
-    numbers, places, gradient = find(takes, dtype, lanes, fast_math)
+    numbers, places, gradient, tangents = find(takes, dtype, lanes, fast_math)
     values = rows(numbers.dtype)
     expected, expected_places = in_order(values, TAKES[takes])
     np.testing.assert_array_equal(numbers, expected)
     np.testing.assert_array_equal(np.signbit(numbers), np.signbit(expected))
     np.testing.assert_array_equal(places, expected_places)
     adjoints = np.zeros_like(values)
-    adjoints[np.arange(ROWS), np.maximum(expected_places, 0)] = np.arange(1, ROWS + 1)
+    elements = np.arange(ROWS), np.maximum(expected_places, 0)
+    adjoints[elements] = np.arange(1, ROWS + 1)
     np.testing.assert_array_equal(gradient, adjoints)
-    assert lanes > 1 or {*replaced} == {False, True}
+    np.testing.assert_array_equal(tangents, seeds()[elements])
+    assert lanes > 1 or {*replaced} == {(False, 0), (True, 0), (False, 1)}

@@ -110,7 +110,7 @@ WALKS = [
     ("nearest", "cpu", "reverse", "track-choices"),
     ("poles", "lanes", "reverse forward", "sink-zero-guards"),
     ("serial", "lanes", "primal forward", "hoist-allocas"),
-    ("peaks", "cpu", "primal reverse", "reassociate-extremes"),
+    ("peaks", "cpu", _ALL, "reassociate-extremes"),
     ("windows", "cpu", "primal reverse", "split-window-loops"),
     ("visited", "cpu", _ALL, "remove-activations"),
     ("blocks", "simt", "primal forward", "lower-block-threads"),
@@ -129,7 +129,6 @@ WITHOUT = {
     "lower-thread-memory": {"forward": _STACKS},
     "track-choices": {"forward": _STACKS},
     "sink-taken-adjoints": {"forward": "of what goes backwards: no tangent is handed on"},
-    "reassociate-extremes": {"forward": "a loop carries the tangent beside the number"},
     "split-pair-sums": {"reverse": "adds to adjoints in memory: test_block_contractions.py"},
     "split-window-loops": {"forward": "of one product a term: a tangent of products has two"},
 }

@@ -1,4 +1,4 @@
-"""Find the greatest or least number of a loop, and where it is, in any order.
+"""Find the greatest or least number of a loop, where it is, and what lies beside it, in any order.
 
     m = m0; k = k0                               m = the greatest of m0 and all x, or NaN
     for j: k = k if m > x[j] else j      ->      if m is NaN or 0: m, k = the loop as it is
@@ -7,12 +7,13 @@
 A loop that compares and selects has an order: it forgets a NaN at the next number, and chooses
 between 0 and -0 by their places. LLVM therefore runs it one number after another. If the result is
 neither NaN nor 0, only the places of equal numbers depend on the order, and a second loop finds the
-place. Both loops become vector code. This is exact, with any marks of rounding.
+place. Both loops become vector code. Other values that are chosen with the number, as its tangent
+is, are computed once, at its place. This is exact, with any marks of rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mlirad.analysis.linear import linear_form
@@ -20,6 +21,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Arith, Math, Memref
+from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import at_end, before, block_operations, clone, defining_op, operations
 
@@ -31,7 +33,8 @@ _IN_ORDER = "field.in_order"  # of a loop that stays as it is
 
 
 class _Extreme(NamedTuple):
-    """A loop that carries the greatest, or least, number so far, and perhaps its place."""
+    """A loop that carries the greatest, or least, number so far, perhaps its place, and values that
+    are chosen with it."""
 
     loop: For
     number: ir.Value  # compared with the one so far
@@ -39,29 +42,38 @@ class _Extreme(NamedTuple):
     takes_last: bool  # of equal numbers
     position: int  # among the carried values
     place: int | None
+    beside: dict[int, ir.Value]  # what an iteration has for other carried values
+
+    @property
+    def needs_place(self) -> bool:
+        """Return whether more than the number is asked for."""
+        return self.place is not None or bool(self.beside)
 
 
 def reassociate_extremes(module: ir.Operation) -> None:
     """Let loops that find the greatest or least of the elements of a row do so in any order."""
     for op in [op for op in operations(module) if is_for(op)]:
-        may_be_one = 1 <= len(op.results) <= 2 and _IN_ORDER not in op.attributes
+        may_be_one = len(op.results) and _IN_ORDER not in op.attributes
         extreme = _extreme_of(For(op)) if may_be_one else None
         if extreme is not None:
             _replace(extreme)
 
 
 def _extreme_of(loop: For) -> _Extreme | None:
-    *body, end = block_operations(loop.body)
     if spans(loop.op)[0].expected_trips < _LONG:
         return None
-    if not all(_is_simple(op, loop.induction) for op in body):
-        return None
+    *body, end = block_operations(loop.body)
     selects = [defining_op(value) for value in end.operands]
     if any(op is None or op.name != Arith.SELECT for op in selects):
         return None
+    if not all(op.name == Memref.LOAD or is_pure(op) for op in body):
+        return None
     candidates = [_of_carried(loop, k) for k in range(len(selects))]
     extremes = [extreme for extreme in candidates if extreme is not None]
-    return extremes[0] if len(extremes) == 1 else None
+    if len(extremes) != 1:
+        return None
+    ops = _ops_of(loop, [extremes[0].number])
+    return extremes[0] if all(_is_simple(op, loop.induction) for op in ops) else None
 
 
 def _is_simple(op: ir.Operation, induction: ir.Value) -> bool:
@@ -98,36 +110,49 @@ def _of_carried(loop: For, position: int) -> _Extreme | None:
     left_is_taken = (first == so_far) == is_so_far_left
     takes_number_if_equal = (number == second) == _GREATER[kind]
     uses = {use.owner.operation for use in so_far.uses}
-    if uses != {choice, comparison}:
+    if uses != {choice, comparison} or not _is_of_iteration(loop, number):
         return None
-    place = None
-    if len(ends) == 2:
-        place = 1 - position
-        if not _is_place(loop, place, choice, number):
-            return None
-    elif _users(comparison) != {choice}:
+    beside = {
+        other: _value_beside(loop, other, choice, takes_second=number == second)
+        for other in range(len(ends))
+        if other != position
+    }
+    values = {other: value for other, value in beside.items() if value is not None}
+    selects = {defining_op(end) for end in ends}
+    if len(values) < len(beside) or _users(comparison) != selects:
         return None
+    places = [other for other, value in values.items() if value == loop.induction]
+    place = places[0] if places else None
+    values.pop(-1 if place is None else place, None)
     greatest = is_left_greater == left_is_taken
-    return _Extreme(loop, number, greatest, takes_number_if_equal, position, place)
+    return _Extreme(loop, number, greatest, takes_number_if_equal, position, place, values)
 
 
 def _users(op: ir.Operation) -> set[ir.Operation]:
     return {use.owner.operation for use in op.results[0].uses}
 
 
-def _is_place(loop: For, place: int, choice: ir.Operation, number: ir.Value) -> bool:
-    """Return whether a carried value is the index of the number that a choice took."""
-    so_far, end = loop.carried[place], block_operations(loop.body)[-1].operands[place]
+def _value_beside(
+    loop: For, position: int, choice: ir.Operation, *, takes_second: bool
+) -> ir.Value | None:
+    """Return what a loop carries on from the iterations whose number a choice takes; None where it
+    does anything else with a carried value."""
+    so_far, end = loop.carried[position], block_operations(loop.body)[-1].operands[position]
     select = defining_op(end)
     assert select is not None
-    takes_second = choice.operands[2] == number
-    expected = (so_far, loop.induction) if takes_second else (loop.induction, so_far)
-    return (
-        tuple(list(select.operands)[1:]) == expected
-        and select.operands[0] == choice.operands[0]
-        and {use.owner.operation for use in so_far.uses} == {select}
-        and {use.owner.operation for use in choice.operands[0].uses} == {choice, select}
-    )
+    test, first, second = select.operands
+    kept, value = (first, second) if takes_second else (second, first)
+    if test != choice.operands[0] or kept != so_far or value == so_far:
+        return None
+    if {use.owner.operation for use in so_far.uses} != {select}:
+        return None
+    return value if _is_of_iteration(loop, value) else None
+
+
+def _is_of_iteration(loop: For, value: ir.Value) -> bool:
+    """Return whether a value does not depend on other iterations."""
+    carried = set(loop.carried)
+    return not any(carried.intersection(op.operands) for op in _ops_of(loop, [value]))
 
 
 def _replace(extreme: _Extreme) -> None:
@@ -145,34 +170,48 @@ def _replace(extreme: _Extreme) -> None:
     for old, new in zip(list(loop.op.results), list(branch.op.results)):
         old.replace_all_uses_with(new)
     with at_end(branch.otherwise, loop.op.location):
-        values = [number] * len(initial)
-        if extreme.place is not None:
-            values[extreme.place] = _place(extreme, number, initial)
-        b.yield_(values)
+        b.yield_(_values(extreme, number, initial))
     with at_end(branch.then, loop.op.location):
         b.yield_(list(loop.op.results))
     loop.op.move_before(block_operations(branch.then)[-1])
     loop.op.attributes[_IN_ORDER] = ir.UnitAttr.get()
 
 
-def _place(extreme: _Extreme, extreme_number: ir.Value, initial: list[ir.Value]) -> ir.Value:
-    """The first or last index of a number, of those that are equal; the initial one, if that is of
-    a number that stays."""
-    assert extreme.place is not None
-    first = initial[extreme.place]
+def _values(extreme: _Extreme, number: ir.Value, initial: Sequence[ir.Value]) -> list[ir.Value]:
+    """All that a loop carries at its end, of which the number is known."""
+    values = [number] * len(initial)
+    if not extreme.needs_place:
+        return values
+    place, stays = _place(extreme, number, initial[extreme.position])
+    if extreme.place is not None:
+        values[extreme.place] = b.select(stays, initial[extreme.place], place)
+    if extreme.beside:
+        positions = list(extreme.beside)
+        branch = b.if_else(stays, [initial[position].type for position in positions])
+        with ir.InsertionPoint(branch.then):
+            b.yield_([initial[position] for position in positions])
+        with ir.InsertionPoint(branch.otherwise):
+            b.yield_(_copies(extreme.loop, list(extreme.beside.values()), place))
+        for position, value in zip(positions, list(branch.op.results)):
+            values[position] = value
+    return values
+
+
+def _place(extreme: _Extreme, number: ir.Value, initial: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The first or last index of a number, of those that are equal, and whether it is rather the
+    initial one, which stays."""
     none = b.index(-_FAR if extreme.takes_last else _FAR)
     name = Arith.MAXSI if extreme.takes_last else Arith.MINSI
 
-    def nearer(place: ir.Value, number: ir.Value, index: ir.Value) -> ir.Value:
-        is_equal = b.compare_floats(b.OEQ, number, extreme_number)
+    def nearer(place: ir.Value, other: ir.Value, index: ir.Value) -> ir.Value:
+        is_equal = b.compare_floats(b.OEQ, other, number)
         return b.make(name, place.type, [place, b.select(is_equal, index, none)])
 
     place = _loop_like(extreme, none, nearer)
     stays = b.compare(b.EQ, place, none)
     if not extreme.takes_last:
-        number = initial[extreme.position]
-        stays = b.ori(stays, b.compare_floats(b.OEQ, number, extreme_number))
-    return b.select(stays, first, place)
+        stays = b.ori(stays, b.compare_floats(b.OEQ, initial, number))
+    return place, stays
 
 
 Step = Callable[[ir.Value, ir.Value, ir.Value], ir.Value]
@@ -184,23 +223,28 @@ def _loop_like(extreme: _Extreme, initial: ir.Value, step: Step) -> ir.Value:
     lower, upper, stride = list(old.op.operands)[:3]
     new = b.for_loop(lower, upper, stride, [initial])
     with at_end(new.body, old.op.location):
-        values: dict[ir.Value, ir.Value] = {old.induction: new.induction}
-        needed = _ops_of(extreme)
-        for op in block_operations(old.body):
-            if op in needed:
-                clone(op, values)
-        number = values.get(extreme.number, extreme.number)
+        (number,) = _copies(old, [extreme.number], new.induction)
         b.yield_([step(new.carried[0], number, new.induction)])
     result: ir.Value = new.op.results[0]
     return result
 
 
-def _ops_of(extreme: _Extreme) -> set[ir.Operation]:
-    """The ops of a body that compute its number."""
-    pending, ops = [extreme.number], set[ir.Operation]()
+def _copies(loop: For, values: Sequence[ir.Value], index: ir.Value) -> list[ir.Value]:
+    """Values of an iteration, computed anew."""
+    copies: dict[ir.Value, ir.Value] = {loop.induction: index}
+    needed = _ops_of(loop, values)
+    for op in block_operations(loop.body):
+        if op in needed:
+            clone(op, copies)
+    return [copies.get(value, value) for value in values]
+
+
+def _ops_of(loop: For, values: Sequence[ir.Value]) -> set[ir.Operation]:
+    """The ops of a body that compute values."""
+    pending, ops = list(values), set[ir.Operation]()
     while pending:
         op = defining_op(pending.pop())
-        if op is not None and op.block == extreme.loop.body and op not in ops:
+        if op is not None and op.block == loop.body and op not in ops:
             ops.add(op)
             pending += op.operands
     return ops

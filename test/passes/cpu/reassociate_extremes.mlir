@@ -55,6 +55,70 @@ func.func @place_of_the_first_least(%x: memref<8x64xf64>, %first: f64, %none: in
   return %k#0, %k#1 : index, f64
 }
 
+// What lies beside the last of the greatest numbers: its tangent, and its square, which are computed once.
+// CHECK-LABEL: func.func @beside(
+// CHECK: %[[FOUND:.*]] = scf.for %{{.*}} iter_args(%[[M:.*]] = %arg2) -> (f32) {
+// CHECK: %[[X:.*]] = memref.load %arg0
+// CHECK-NEXT: arith.maximumf %[[M]], %[[X]]
+// CHECK: scf.if %{{.*}} -> (f32, f32, f32) {
+// CHECK: } else {
+// CHECK: %[[PLACE:.*]] = scf.for
+// CHECK-NOT: arg1
+// CHECK: arith.maxsi
+// CHECK: %[[STAYS:.*]] = arith.cmpi eq, %[[PLACE]]
+// CHECK: %[[BESIDE:.*]]:2 = scf.if %[[STAYS]] -> (f32, f32) {
+// CHECK-NEXT: scf.yield %arg3, %arg2
+// CHECK: } else {
+// CHECK: %[[V:.*]] = memref.load %arg0[%[[PLACE]]]
+// CHECK: %[[T:.*]] = memref.load %arg1[%[[PLACE]]]
+// CHECK: %[[SQUARE:.*]] = arith.mulf %[[V]], %[[V]]
+// CHECK: scf.yield %[[T]], %[[SQUARE]]
+// CHECK: scf.yield %[[BESIDE]]#0, %[[FOUND]], %[[BESIDE]]#1
+func.func @beside(%x: memref<64xf32>, %d: memref<64xf32>, %first: f32, %tangent: f32) -> (f32, f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %m:3 = scf.for %j = %c0 to %c64 step %c1 iter_args(%beside = %tangent, %so_far = %first, %other = %first) -> (f32, f32, f32) {
+    %v = memref.load %x[%j] : memref<64xf32>
+    %u = memref.load %d[%j] : memref<64xf32>
+    %square = arith.mulf %v, %v : f32
+    %t = arith.cmpf ogt, %so_far, %v {field.decision} : f32
+    %n = arith.select %t, %so_far, %v : f32
+    %k = arith.select %t, %beside, %u : f32
+    %l = arith.select %t, %other, %square : f32
+    scf.yield %k, %n, %l : f32, f32, f32
+  }
+  return %m#0, %m#1, %m#2 : f32, f32, f32
+}
+
+// A value that depends on the one before; one that is chosen the other way around.
+// CHECK-LABEL: func.func @not_beside(
+// CHECK-NOT: maximumf
+// CHECK: return
+func.func @not_beside(%x: memref<64xf32>, %first: f32) -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %m:2 = scf.for %j = %c0 to %c64 step %c1 iter_args(%so_far = %first, %total = %first) -> (f32, f32) {
+    %v = memref.load %x[%j] : memref<64xf32>
+    %sum = arith.addf %total, %v : f32
+    %t = arith.cmpf ogt, %so_far, %v : f32
+    %n = arith.select %t, %so_far, %v : f32
+    %k = arith.select %t, %total, %sum : f32
+    scf.yield %n, %k : f32, f32
+  }
+  %o:2 = scf.for %j = %c0 to %c64 step %c1 iter_args(%so_far = %first, %other = %first) -> (f32, f32) {
+    %v = memref.load %x[%j] : memref<64xf32>
+    %t = arith.cmpf ogt, %so_far, %v : f32
+    %n = arith.select %t, %so_far, %v : f32
+    %k = arith.select %t, %v, %other : f32
+    scf.yield %n, %k : f32, f32
+  }
+  %sum = arith.addf %m#0, %o#0 : f32
+  %others = arith.addf %m#1, %o#1 : f32
+  return %sum, %others : f32, f32
+}
+
 // The greatest so far is used otherwise; a column, whose elements are far apart; a sum that rounds; few trips.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT: maximumf
