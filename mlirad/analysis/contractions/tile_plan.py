@@ -106,6 +106,17 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         return min(trips, self.inner.extent or trips)
 
     @property
+    def trips_at_once(self) -> int | None:
+        """Return how many trips of the sum all tiles without a panel make before the next ones;
+        None for all. Rows that lie side by side share cache lines, of which few stay in a cache if
+        trips are far apart."""
+        left, row, inner = self.nest.terms[0].left, self.row, self.inner
+        shares_lines = left.is_near_to_next(row.value) and row.expected_trips > self.rows
+        is_far = left.distance(inner.value) >= _FAR
+        is_deep = inner.extent is None or inner.extent > _DEEP
+        return _DEEP if shares_lines and is_far and is_deep else None
+
+    @property
     def copies_rows(self) -> bool:
         """Return whether tiles read a copy of the left factor, too: the next row lies beside a row,
         the next trip of the sum far behind, and many columns read them again."""

@@ -54,15 +54,33 @@ class Columns:
         """All of the nest."""
         plan, memory = self.plan, self.memory
         if memory is None:
-            sums = [(index, all_of(index)) for index in (*plan.sums, plan.inner)]
-            rows = Rows(self, sums, None)
-            nest(plan.free, {}, lambda point: self._columns(point, rows.emit))
+            self._in_place()
             return
         outer = [i for i in plan.free if self._moves(i)]
         if plan.is_apart:
             nest(outer, {}, lambda point: self._copy_whole_factor(point, memory))
             return
         nest([*outer, *plan.sums], {}, lambda point: self._panels(point, memory))
+
+    def _in_place(self) -> None:
+        """All of the nest, which reads the right factor where it is."""
+        plan, size = self.plan, self.plan.trips_at_once
+        sums = [(index, all_of(index)) for index in plan.sums]
+
+        def tiles(trips: Part) -> None:
+            rows = Rows(self, [*sums, (plan.inner, trips)], None)
+            nest(plan.free, {}, lambda point: self._columns(point, rows.emit))
+
+        if size is None:
+            tiles(all_of(plan.inner))
+            return
+        stretch = Part(plan.inner.lower, plan.inner.upper, size, False)
+
+        def at(first: ir.Value) -> None:
+            end = b.minsi(b.add(first, b.index(size)), stretch.upper)
+            tiles(Part(first, end, 1, True))
+
+        for_each_step(stretch, at)
 
     def _moves(self, index: Index) -> bool:
         return self.nest.terms[0].right.moves_with(index.value)
