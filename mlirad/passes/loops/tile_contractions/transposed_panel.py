@@ -29,8 +29,9 @@ class Across:
         first = point[self.plan.column.value]
         is_square = self.term.right.is_next_to_next(self.plan.inner.value)
         squares = sum(mask is None for mask in masks) * is_square
-        for k in range(squares):
-            self._squares(point, k * self.lanes, trips)
+        if squares:  # one code for all, which takes long to compile
+            whole = Part(b.index(0), b.index(squares * self.lanes), self.lanes, True)
+            for_each_step(whole, lambda start: self._squares(point, start, trips))
         for k, mask in enumerate(masks):
             if mask is not None:
                 self._clear(k * self.lanes, trips)
@@ -48,26 +49,27 @@ class Across:
 
         for_each_step(trips, clear)
 
-    def _squares(self, point: Point, start: int, trips: Part) -> None:
-        """Copy as many columns as there are lanes."""
-        begin = b.add(point[self.plan.column.value], b.index(start))
+    def _squares(self, point: Point, start: ir.Value, trips: Part) -> None:
+        """Copy as many columns as there are lanes, from one on."""
+        begin = b.add(point[self.plan.column.value], start)
         columns = Part(begin, b.add(begin, b.index(self.lanes)), 1, True)
+        at = {**point, self.plan.column.value: begin}
         for stretch in split_index(trips.lower, trips.upper, self.lanes, 1):
             if stretch.is_whole and stretch.size == self.lanes:
-                for_each_step(stretch, lambda trip: self._square(point, start, trip, trips.lower))
+                for_each_step(stretch, lambda trip: self._square(at, start, trip, trips.lower))
             else:
                 remaining_stretch = Part(stretch.lower, stretch.upper, 1, True)
                 self._numbers(point, columns, remaining_stretch, trips.lower)
 
-    def _square(self, point: Point, start: int, trip: ir.Value, lower: ir.Value) -> None:
+    def _square(self, point: Point, start: ir.Value, trip: ir.Value, lower: ir.Value) -> None:
         """Copy as many trips of these."""
         right, column = self.term.right, self.plan.column.value
         at = {**point, self.plan.inner.value: trip}
-        places = [self.places.indices_of(right, at, {column: start + k}) for k in range(self.lanes)]
+        places = [self.places.indices_of(right, at, {column: k}) for k in range(self.lanes)]
         read = [v.load_lanes(right.memref, place, self.vector) for place in places]
         for number, vector in enumerate(v.transpose_rows(read)):
             row = b.add(b.sub(trip, lower), b.index(number))
-            v.store_lanes(vector, self.memory, [row, b.index(start)])
+            v.store_lanes(vector, self.memory, [row, start])
 
     def _numbers(self, point: Point, columns: Part, trips: Part, lower: ir.Value) -> None:
         """Copy some columns number by number."""
