@@ -8,7 +8,7 @@ from mlirad.ir.ops import Func
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import block_operations
 
-RARE = "field.rare"  # of a function without effects, and of a branch that only calls it
+RARE = "field.rare"  # of a function, and of a branch that only calls one without effects
 CALL = Func.CALL
 
 

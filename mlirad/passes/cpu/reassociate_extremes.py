@@ -141,8 +141,8 @@ def _value_beside(
     select = defining_op(end)
     assert select is not None
     test, first, second = select.operands
-    kept, value = (first, second) if takes_second else (second, first)
-    if test != choice.operands[0] or kept != so_far or value == so_far:
+    unchanged, value = (first, second) if takes_second else (second, first)
+    if test != choice.operands[0] or unchanged != so_far or value == so_far:
         return None
     if {use.owner.operation for use in so_far.uses} != {select}:
         return None

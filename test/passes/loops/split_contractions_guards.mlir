@@ -56,3 +56,62 @@ func.func @passed_by(%w: memref<7x9x2xf32> {llvm.noalias}, %x: memref<9x16xf32> 
   }
   return
 }
+
+// The tangent of a sum of products whose adjoints of 0 count as 0 beside infinite weights: each part of it is a sum of
+// its own, with both guards.
+// CHECK-LABEL: func.func @tangents(
+// CHECK: %[[ZERO:.*]] = arith.constant 0.0
+// CHECK: scf.for %[[J:.*]] = %c0 to %c8 step %c1 {
+// CHECK-NEXT: scf.for %[[K:.*]] = %c0 to %c6 step %c1 {
+// CHECK-NEXT: scf.for %[[I:.*]] = %c0 to %c7 step %c1 {
+// CHECK: %[[D:.*]] = memref.load %arg2[%[[I]], %[[K]]]
+// CHECK: %[[W:.*]] = memref.load %arg0[%[[I]], %[[J]]]
+// CHECK: %[[PART:.*]] = arith.mulf %[[D]], %[[W]]
+// CHECK: %[[TEST:.*]] = arith.cmpf oeq, %[[D]], %[[ZERO]]
+// CHECK: %[[QUIET:.*]] = arith.select %[[TEST]], %[[ZERO]], %[[PART]]
+// CHECK: %[[G:.*]] = memref.load %arg1[%[[I]], %[[K]]]
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[G]], %[[W]]
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[PRODUCT]], %[[PRODUCT]]
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[G]], %[[ZERO]]
+// CHECK: %[[BOTH:.*]] = arith.andi %[[NAN]], %[[NONE]]
+// CHECK: %[[PART:.*]] = arith.select %[[BOTH]], %[[ZERO]], %[[QUIET]]
+// CHECK: arith.addf %{{.*}}, %[[PART]]
+// CHECK: memref.store %{{.*}}, %arg4[%[[J]], %[[K]]]
+// CHECK: scf.for %[[J:.*]] = %c0 to %c8 step %c1 {
+// CHECK-NEXT: scf.for %[[K:.*]] = %c0 to %c6 step %c1 {
+// CHECK-NEXT: scf.for %[[I:.*]] = %c0 to %c7 step %c1 {
+// CHECK: memref.load %arg3[%[[I]], %[[J]]]
+// CHECK: arith.andi
+// CHECK: memref.store %{{.*}}, %arg4[%[[J]], %[[K]]]
+func.func @tangents(%w: memref<7x8xf32> {llvm.noalias}, %g: memref<7x6xf32> {llvm.noalias}, %dg: memref<7x6xf32> {llvm.noalias}, %dw: memref<7x8xf32> {llvm.noalias}, %o: memref<8x6xf32> {llvm.noalias}) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c7 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c6 step %c1 {
+        %a = memref.load %g[%i, %k] : memref<7x6xf32>
+        %t = memref.load %dg[%i, %k] : memref<7x6xf32>
+        %b = memref.load %w[%i, %j] : memref<7x8xf32>
+        %u = memref.load %dw[%i, %j] : memref<7x8xf32>
+        %p = arith.mulf %a, %b {field.derivative} : f32
+        %t_is_zero = arith.cmpf oeq, %t, %zero : f32
+        %first = arith.mulf %t, %b {field.derivative} : f32
+        %quiet = arith.select %t_is_zero, %zero, %first : f32
+        %second = arith.mulf %u, %a {field.derivative} : f32
+        %sum = arith.addf %quiet, %second {field.derivative} : f32
+        %is_nan = arith.cmpf uno, %p, %p : f32
+        %a_is_zero = arith.cmpf oeq, %a, %zero : f32
+        %is_none = arith.andi %is_nan, %a_is_zero : i1
+        %tangent = arith.select %is_none, %zero, %sum : f32
+        %old = memref.load %o[%j, %k] : memref<8x6xf32>
+        %new = arith.addf %old, %tangent {field.derivative} : f32
+        memref.store %new, %o[%j, %k] : memref<8x6xf32>
+      }
+    }
+  }
+  return
+}

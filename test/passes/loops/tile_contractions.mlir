@@ -507,6 +507,37 @@ func.func @strange_tangent(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x8
   return
 }
 
+// Rows of the left factor that lie side by side, and trips of the sum that lie far apart: all tiles run for some trips
+// before the next ones.
+// CHECK-LABEL: func.func @far_trips(
+// CHECK: scf.for %[[FIRST:.*]] = %c0 to %c200 step %c64 {
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[FIRST]], %c64
+// CHECK-NEXT: %[[LAST:.*]] = arith.minsi %[[NEXT]], %c200
+// CHECK-NEXT: scf.for %{{.*}} = %c0 to %c510 step %c6 {
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[LAST]] step %c1 iter_args(
+// CHECK: math.fma
+// CHECK: vector.store
+func.func @far_trips(%a: memref<200x512xf32> {llvm.noalias}, %b: memref<200x8xf32> {llvm.noalias}, %c: memref<512x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c200 = arith.constant 200 : index
+  %c512 = arith.constant 512 : index
+  scf.for %i = %c0 to %c512 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c200 step %c1 {
+        %x = memref.load %a[%k, %i] : memref<200x512xf32>
+        %y = memref.load %b[%k, %j] : memref<200x8xf32>
+        %p = arith.mulf %x, %y {field.derivative} : f32
+        %o = memref.load %c[%i, %j] : memref<512x8xf32>
+        %s = arith.addf %o, %p {field.derivative} : f32
+        memref.store %s, %c[%i, %j] : memref<512x8xf32>
+      }
+    }
+  }
+  return
+}
+
 // Fewer columns than lanes of a factor that lies across: the lanes without a column are 0 in the copy.
 // CHECK-LABEL: func.func @across_few_columns(
 // CHECK: %[[COPY:.*]] = memref.alloc() {alignment = 64 : i64} : memref<12x4xf32>

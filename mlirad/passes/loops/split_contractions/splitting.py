@@ -79,12 +79,15 @@ class Splitting:
         return None
 
     def _pays(self, product: Product, output: Element) -> bool:
-        elements = {factor: self._element(factor) for factor in product.factors}
-        known = {factor: element for factor, element in elements.items() if element is not None}
-        if len(known) < len(elements):
+        elements = {
+            factor: element
+            for factor in product.factors
+            if (element := self._element(factor)) is not None
+        }
+        if not elements.keys() >= {*product.factors}:
             return False
         indices = tuple(_index(loop) for loop in product.loops)
-        nest = Contraction(self.loop, indices, output, (product.term(known.__getitem__),))
+        nest = Contraction(self.loop, indices, output, (product.term(elements.__getitem__),))
         return size(nest) >= self.least and plan(nest, _LANES, _REGISTERS) is not None
 
     def _element(self, factor: Factor) -> Element | None:

@@ -297,7 +297,7 @@ class Rows:
         return b.is_nan_anywhere(totals)
 
     def _ends(self, point: Point, rows: int, vectors: int) -> Ends:
-        """Where the indices of a tile begin and end."""
+        """Return where the indices of a tile begin and end."""
         row, column = self.plan.row.value, self.plan.column
         ends = {index: (at, b.add(at, b.index(1))) for index, at in point.items()}
         ends.update((index.value, (trips.lower, trips.upper)) for index, trips in self.sums)

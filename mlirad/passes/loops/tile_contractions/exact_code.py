@@ -39,7 +39,7 @@ class ExactCode:
 
     @cached_property
     def captured(self) -> list[ir.Value]:
-        """What the function takes besides ends of indices: arrays, and what names elements."""
+        """Return what the function takes besides the ends: arrays, and what names elements."""
         terms, indices = self.nest.terms, {index.value for index in self.indices}
         elements = [self.nest.output, *(element for term in terms for element in term.elements)]
         forms = [form for element in elements for form in element.forms]
@@ -55,8 +55,8 @@ class ExactCode:
     def _make(self, operands: Sequence[ir.Value]) -> None:
         caller, location = function_of(self.nest.loop), self.nest.loop.location
         prefix = f"{symbol_of(caller)}.exact"
-        others = functions(enclosing(caller))
-        number = sum(symbol_of(other).startswith(prefix) for other in others)
+        symbols = map(symbol_of, functions(enclosing(caller)))
+        number = sum(symbol.startswith(prefix) for symbol in symbols)
         self.name = f"{prefix}{number}"
         types = [value.type for value in operands]
         with ir.InsertionPoint(caller), location:

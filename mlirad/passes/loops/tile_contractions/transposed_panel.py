@@ -30,8 +30,8 @@ class Across:
         is_square = self.term.right.is_next_to_next(self.plan.inner.value)
         squares = sum(mask is None for mask in masks) * is_square
         if squares:  # one code for all, which takes long to compile
-            whole = Part(b.index(0), b.index(squares * self.lanes), self.lanes, True)
-            for_each_step(whole, lambda start: self._squares(point, start, trips))
+            columns = Part(b.index(0), b.index(squares * self.lanes), self.lanes, True)
+            for_each_step(columns, lambda start: self._squares(point, start, trips))
         for k, mask in enumerate(masks):
             if mask is not None:
                 self._clear(k * self.lanes, trips)
