@@ -68,9 +68,10 @@ def only_marks(name: str) -> bool:
 
 def looks_for(name: str) -> tuple[str, ...] | None:
     """Return the names of the ops without which a pass of ours does nothing; None if it says
-    none."""
-    module = sys.modules[find_pass(name).__module__]
-    return getattr(module, "LOOKS_FOR", None)
+    none. The pass itself is not loaded."""
+    group = import_module(_modules()[name].rpartition(".")[0])
+    table: dict[str, tuple[str, ...]] = getattr(group, "LOOKS_FOR", {})
+    return table.get(name)
 
 
 def runs_on_modules_only(function: PassFunction) -> bool:

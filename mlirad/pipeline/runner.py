@@ -135,11 +135,25 @@ class _Compiler:
         return actions
 
     def _compile_ours(self, anchor: str, step: Step) -> Action:
+        sought = looks_for(step.name)
+        if sought is None or step.options or self.is_foreign or anchor != MODULE:
+            return self._watch(step.name, self._load(anchor, step, sought))
+
+        def work(op: ir.Operation) -> None:
+            if self.verify_ours or not names_in(op).isdisjoint(sought):
+                self._load(anchor, step, sought)(op)
+            elif self.one_by_one:
+                forget_graphs()
+
+        return self._watch(step.name, work)
+
+    def _load(self, anchor: str, step: Step, sought: tuple[str, ...] | None) -> Action:
+        """What runs a pass of ours, which is loaded here."""
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
         needs_module = runs_on_modules_only(function)
         keeps = not self.one_by_one  # or a watcher may change ops
-        marks, sought = only_marks(step.name) and keeps, looks_for(step.name)
+        marks = only_marks(step.name) and keeps
         if needs_module and anchor not in (MODULE, ANY):
             raise PipelineError(f"'{step.name}' runs on '{MODULE}', not on '{anchor}'")
 
@@ -166,7 +180,7 @@ class _Compiler:
                 op.verify()
                 verify_graphs()
 
-        return self._watch(step.name, work)
+        return work
 
     def _serve_all(self, requests: Requests) -> None:
         """Run what a pass asks for, and tell it what is refused."""

@@ -18,7 +18,6 @@ from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import defining_op, enclosing, functions, is_inside, operations, owner_operation
 
 REQUIRES = KERNELS
-LOOKS_FOR = (IsActiveOp.OPERATION_NAME,)
 
 
 def check_visited_cells(module: ir.Operation) -> None:

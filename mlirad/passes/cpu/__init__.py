@@ -1,0 +1,14 @@
+"""What passes of this folder look for: names of ops without which they do nothing, and are not
+loaded."""
+
+from mlirad.ir.elementary.vector_math import FUNCTIONS
+from mlirad.ir.ops import Arith, Math
+
+LOOKS_FOR: dict[str, tuple[str, ...]] = {
+    "expand-elementary": (Math.EXP, Math.TANH, Math.LOG1P),
+    "insert-root-estimates": (Math.SQRT, Math.RSQRT),
+    "lower-constant-powers": (Math.POWF,),
+    "lower-half-casts": (Arith.TRUNCF,),
+    "lower-vector-math": tuple(FUNCTIONS),
+    "reassociate-extremes": (Arith.SELECT,),
+}

@@ -13,8 +13,6 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, operations
 
-LOOKS_FOR = (Arith.TRUNCF,)
-
 
 def lower_half_casts(root: ir.Operation) -> None:
     """Lower casts from f64 to f16 and bf16 by way of f32, also those of vectors."""

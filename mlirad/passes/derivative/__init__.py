@@ -1,0 +1,16 @@
+"""What passes of this folder look for: names of ops without which they do nothing, and are not
+loaded."""
+
+from mlirad.dialect.grad import AllocOp, CustomOp, DetachOp, DualOp, JvpOp, VjpOp
+from mlirad.ir.ops import Func
+
+LOOKS_FOR: dict[str, tuple[str, ...]] = {
+    "expand-derivatives": (
+        DualOp.OPERATION_NAME,
+        VjpOp.OPERATION_NAME,
+        JvpOp.OPERATION_NAME,
+        Func.CALL,
+    ),
+    "inline-custom-gradients": (CustomOp.OPERATION_NAME, DetachOp.OPERATION_NAME),
+    "track-choices": (AllocOp.OPERATION_NAME,),
+}

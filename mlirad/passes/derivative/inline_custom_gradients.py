@@ -12,8 +12,6 @@ from mlirad.ir.custom import PRIMAL, move_out
 from mlirad.ir.marks.rounding import EXACT, mark_unmarked
 from mlirad.ir.walk import block_operations
 
-LOOKS_FOR = (CustomOp.OPERATION_NAME, DetachOp.OPERATION_NAME)
-
 
 def inline_custom_gradients(module: ir.Operation) -> None:
     """Replace `grad.custom` by the function's value, and `grad.detach` by its operand."""

@@ -38,7 +38,6 @@ from mlirad.ir.walk import (
     users_of,
 )
 
-LOOKS_FOR = (AllocOp.OPERATION_NAME,)
 _COMPARISONS = (Arith.CMPF, Arith.CMPI)
 _NEVER = -1  # the number of the iteration, if there is none
 

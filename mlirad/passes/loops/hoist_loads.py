@@ -5,7 +5,6 @@ from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, split_access
 from mlirad.ir import build as b
-from mlirad.ir.ops import Scf
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import (
@@ -20,7 +19,6 @@ from mlirad.ir.walk import (
 )
 
 REQUIRES = KERNELS
-LOOKS_FOR = (Scf.FOR,)
 
 
 def hoist_loads(root: ir.Operation) -> None:

@@ -1,0 +1,24 @@
+"""What passes of this folder look for: names of ops without which they do nothing, and are not
+loaded."""
+
+from mlirad.dialect import grad
+from mlirad.dialect.activity import ON_ACTIVITY, ActivateOp
+from mlirad.dialect.field import AssertOp, PrintOp, RandomOp
+from mlirad.ir.ops import Memref, Scf
+
+LOOKS_FOR: dict[str, tuple[str, ...]] = {
+    "hoist-buffers": (Memref.ALLOC, Memref.ALLOCA),
+    "lower-activity": ON_ACTIVITY,
+    "lower-field-assert": (AssertOp.OPERATION_NAME,),
+    "lower-field-print": (PrintOp.OPERATION_NAME,),
+    "lower-field-random": (RandomOp.OPERATION_NAME,),
+    "lower-grad-logs": tuple(
+        kind.OPERATION_NAME
+        for kind in (grad.OpenOp, grad.RecordOp, grad.MarkOp, grad.UndoOp, grad.CloseOp)
+    ),
+    "lower-grad-to-memref": tuple(
+        kind.OPERATION_NAME for kind in (grad.AllocOp, grad.PushOp, grad.PopOp, grad.FreeOp)
+    ),
+    "remove-activations": (ActivateOp.OPERATION_NAME,),
+    "reuse-loads": (Scf.IF,),
+}

@@ -11,7 +11,6 @@ from mlirad.ir.reports.message import MESSAGES, RECORD_SIZE, Message
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, operations
 
-LOOKS_FOR = (AssertOp.OPERATION_NAME,)
 RECORD = "$errors"
 # how many failures there were: the first of them, of all threads, is recorded
 _CLAIM = RECORD_SIZE - 1

@@ -6,7 +6,6 @@ from mlirad.dialect.field import RandomOp
 from mlirad.ir import build as b
 from mlirad.ir.walk import before, operations
 
-LOOKS_FOR = (RandomOp.OPERATION_NAME,)
 _WEYL, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 

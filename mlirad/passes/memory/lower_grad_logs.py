@@ -120,4 +120,3 @@ _HANDLERS = {
     grad.UndoOp.OPERATION_NAME: _undo,
     grad.CloseOp.OPERATION_NAME: _close,
 }
-LOOKS_FOR = tuple(_HANDLERS)

@@ -60,4 +60,3 @@ _HANDLERS = {
     PopOp.OPERATION_NAME: _pop,
     FreeOp.OPERATION_NAME: _free,
 }
-LOOKS_FOR = tuple(_HANDLERS)

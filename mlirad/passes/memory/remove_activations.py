@@ -29,7 +29,6 @@ from mlirad.ir.walk import (
 )
 
 REQUIRES = KERNELS
-LOOKS_FOR = (ActivateOp.OPERATION_NAME,)
 
 Cell = tuple[str, tuple[ir.Value, ...]]
 

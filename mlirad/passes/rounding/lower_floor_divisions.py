@@ -11,7 +11,6 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Arith
 from mlirad.ir.walk import before, constant_integer, operations
 
-LOOKS_FOR = (Arith.FLOORDIVSI,)
 _NARROW, _RECIPROCAL_BITS = 8, 21
 
 

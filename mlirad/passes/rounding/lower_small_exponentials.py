@@ -9,8 +9,6 @@ from mlirad.ir import build as b
 from mlirad.ir.ops import Math
 from mlirad.ir.walk import before, operations
 
-LOOKS_FOR = (Math.EXPM1,)
-
 
 def lower_small_exponentials(root: ir.Operation) -> None:
     """Lower `math.expm1` to a product."""

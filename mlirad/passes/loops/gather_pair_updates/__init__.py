@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir.gpu.blocks import free_loops
-from mlirad.ir.ops import Scf
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import Parallel, is_for
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 
 REQUIRES = KERNELS
-LOOKS_FOR = (Scf.FOR,)
 
 
 def gather_pair_updates(module: ir.Operation, *, fast: bool = True) -> None:

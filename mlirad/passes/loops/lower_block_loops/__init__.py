@@ -16,13 +16,12 @@ runs. (Stratton, Stone, Hwu: MCUDA, LCPC 2008.)
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import TOGETHER, needs_block
+from mlirad.dialect.field import needs_block
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions, operations
 
 REQUIRES = KERNELS
-LOOKS_FOR = TOGETHER
 
 
 def lower_block_loops(

@@ -30,7 +30,6 @@ from mlirad.ir.walk import (
 )
 
 REQUIRES = KERNELS
-LOOKS_FOR = (AllocaOp.OPERATION_NAME,)
 
 
 def lower_ordered_loops(module: ir.Operation) -> None:

@@ -9,12 +9,11 @@ Where none does, in a launch that nothing records, `derivatives` has them cleare
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect.activity import ON_ACTIVITY, is_on_activity
+from mlirad.dialect.activity import is_on_activity
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions, operations
 
 REQUIRES = KERNELS
-LOOKS_FOR = ON_ACTIVITY
 
 
 def lower_activity(module: ir.Operation, *, derivatives: bool = False) -> None:

@@ -4,8 +4,6 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import PrintOp
 from mlirad.ir.walk import operations
 
-LOOKS_FOR = (PrintOp.OPERATION_NAME,)
-
 
 def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
     """Replace every print by a call of `printf` with its own format, or by `gpu.printf`."""
