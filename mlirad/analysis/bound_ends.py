@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith
@@ -39,7 +41,7 @@ def _operands_through(value: ir.Value, name: str) -> Iterator[ir.Value]:
         yield value
 
 
-class Quotient(NamedTuple):
+class Quotient(msgspec.Struct, frozen=True):
     """A sum divided by a number, and rounded: up, or down."""
 
     sum: Linear[ir.Value]

@@ -4,7 +4,8 @@ parts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.meetings import Meetings
@@ -15,7 +16,7 @@ from mlirad.ir.walk import Array, accesses, has_uses, is_defined_in
 Group = list[tuple[ir.Operation, list[ir.Value]]]  # accesses of one array, with their indices
 
 
-class Cell(NamedTuple):
+class Cell(msgspec.Struct, frozen=True):
     """The updates of what is one element in an iteration, and what of the loop its indices are made
     of."""
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import gcd
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.linear import Linear, LinearForms, number
 from mlirad.analysis.trips import span_of
@@ -22,7 +23,7 @@ from mlirad.ir.walk import constant_integer, defining_op, is_defined_in
 Form = Linear[ir.Value]
 
 
-class Residue(NamedTuple):
+class Residue(msgspec.Struct, frozen=True):
     """An index as far as it is known: its sum, or, if `modulus` is not 0, the remainder of its
     division. An index `is_remainder` where it is that itself, and not a number that leaves as
     much."""

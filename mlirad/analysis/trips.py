@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -14,7 +14,7 @@ from mlirad.ir.walk import block_operations, conjuncts, constant_integer, defini
 UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True):
     """The values of one index of a loop: from `low` up to `high`, which it does not reach; None
     where not known."""
 

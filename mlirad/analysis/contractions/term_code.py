@@ -44,7 +44,7 @@ def limit_tests(limits: LimitsOf, point: Point, places: Places) -> list[ir.Value
     tests = []
     for index, index_limits in limits.items():
         span = span_of(index)
-        low, high = (None, None) if span is None else span[:2]
+        low, high = (None, None) if span is None else (span.low, span.high)
         for form in index_limits.lower:
             if form.terms or low is None or form.constant > low:
                 tests.append(b.compare(b.SGE, point[index], places.sum(form, point, {})))

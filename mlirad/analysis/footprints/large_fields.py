@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.footprints.footprint import Axes, box_attribute
 from mlirad.analysis.linear import linear_form
@@ -14,7 +15,7 @@ from mlirad.dialect.snode import places
 from mlirad.ir.walk import array_root, enclosing, is_function_argument, operations
 
 
-class Access(NamedTuple):
+class Access(msgspec.Struct, frozen=True):
     """A load, a store or an update of a field."""
 
     op: ir.Operation

@@ -8,7 +8,6 @@ No element is used that lies in front of the first that a lane accesses, or behi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -25,7 +24,7 @@ _APART = range(ROW, 65)  # elements between neighboring iterations
 _BITS = (32, 64)
 
 
-class Access(NamedTuple):
+class Access(msgspec.Struct, frozen=True):
     """An access of lanes that are a number of elements apart: `sum` is where the first of them
     is, but for a number that is the `offset`."""
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from mlirad.analysis.linear import Linear, LinearForms, unknown
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
@@ -45,7 +47,7 @@ def _sum(value: int | None, other: int | None, factor: int) -> int | None:
     return None if value is None or other is None else value + factor * other
 
 
-class Term(NamedTuple):
+class Term(msgspec.Struct, frozen=True):
     """The contribution of a distance to the gap of an axis; `reach` is the greatest that it can
     be."""
 
@@ -54,7 +56,7 @@ class Term(NamedTuple):
     reach: int | None
 
 
-class Solution(NamedTuple):
+class Solution(msgspec.Struct, frozen=True):
     """The distances that the indices of an axis demand; with `is_all`, of all loops that they
     move with, and whatever else they are made of."""
 

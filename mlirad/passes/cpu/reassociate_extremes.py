@@ -14,7 +14,8 @@ is, are computed once, at its place. This is exact, with any marks of rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
@@ -32,7 +33,7 @@ _FAR = 1 << 62  # an index that no loop has
 _IN_ORDER = "field.in_order"  # of a loop that stays as it is
 
 
-class _Extreme(NamedTuple):
+class _Extreme(msgspec.Struct, frozen=True):
     """A loop that carries the greatest, or least, number so far, perhaps its place, and values that
     are chosen with it."""
 

@@ -12,7 +12,7 @@ Behind `differentiate-reverse`. The number is -1 if no iteration has replaced th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from mlirad.analysis.linear import LinearForms
 from mlirad.analysis.linear import number as linear_number
@@ -42,7 +42,7 @@ _COMPARISONS = (Arith.CMPF, Arith.CMPI)
 _NEVER = -1  # the number of the iteration, if there is none
 
 
-class _Choice(NamedTuple):
+class _Choice(msgspec.Struct, frozen=True):
     """A carried value of a loop, and what its reverse loop makes of its adjoint."""
 
     stack: ir.Operation  # which keeps the value for each iteration

@@ -13,7 +13,6 @@ function is given t, each slab becomes a scope.
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
 
 import msgspec
 
@@ -59,7 +58,7 @@ def mark_disjoint_accesses(module: ir.Operation) -> None:
         _Function(function, once=symbol_of(function) not in again).mark()
 
 
-class Access(NamedTuple):
+class Access(msgspec.Struct, frozen=True):
     """A load or store, its offset modulo a number, and the slab that it is in."""
 
     op: ir.Operation
@@ -67,7 +66,7 @@ class Access(NamedTuple):
     slab: Slab | None
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """Elements whose offset leaves a remainder, in a slab, as far as that is known."""
 
     remainder: int | None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Llvm
@@ -14,7 +15,7 @@ from mlirad.ir.walk import defining_op, enclosing
 FARTHEST = 1 << 30  # of two slabs of an array: 32-bit numbers that wrapped are farther
 
 
-class Slab(NamedTuple):
+class Slab(msgspec.Struct, frozen=True):
     """The slab a distance from that of a number."""
 
     number: ir.Value

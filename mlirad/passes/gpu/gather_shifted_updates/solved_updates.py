@@ -138,18 +138,19 @@ class SolvedUpdates:
         axes: list[Linear[ir.Value] | ir.Value] = []
         solutions: dict[ir.Value, Solution] = {}
         for index in indices:
-            total, modulus, is_remainder = self.meetings.residue(index)
+            residue = self.meetings.residue(index)
             form = self.meetings.form(index)
             if not self.meetings.varying(form):
                 axes.append(form)
                 continue
-            factors = self.meetings.varying(total)
+            factors = self.meetings.varying(residue.total)
             left = [iv for iv in (*self.indices, *inner) if iv not in solutions]
             variable = next((iv for iv in left if iv in factors), None)
             if variable is None or any(leaf not in left for leaf in factors):
                 return None
-            solution = Solution(variable, factors[variable], total.without(variable), modulus)
-            if modulus and not (is_remainder and _goes_round_once(solution)):
+            others, modulus = residue.total.without(variable), residue.modulus
+            solution = Solution(variable, factors[variable], others, modulus)
+            if modulus and not (residue.is_remainder and _goes_round_once(solution)):
                 return None
             axes.append(variable)
             solutions[variable] = solution

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.analysis.linear import CASTS, Linear, extent_of, linear_form
 from mlirad.analysis.trips import spans
@@ -36,14 +37,14 @@ _HOLDS: dict[int, Callable[[int], bool]] = {
 }
 
 
-class Stretch(NamedTuple):
+class Stretch(msgspec.Struct, frozen=True):
     """The first index and the last; None where the loop itself begins or ends."""
 
     first: int | None
     last: int | None
 
 
-class Guard(NamedTuple):
+class Guard(msgspec.Struct, frozen=True):
     """An op, the sum that decides it, and from which values of it on the answer is another."""
 
     op: ir.Operation
@@ -51,7 +52,7 @@ class Guard(NamedTuple):
     steps: tuple[int, ...]
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """The result of an op: one of its operands, or a number."""
 
     operand: int | None
