@@ -48,7 +48,8 @@ class Watcher(msgspec.Struct, frozen=True):
 
 
 def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None = None) -> None:
-    """Run a textual pipeline on a module; nothing runs when any part of it is malformed.
+    """Run a textual pipeline on a module; nothing runs when any part of it is malformed, except for
+    the options of passes that are only loaded where the module has ops that they look for.
 
     `observer(pass, op)` is called after every pass. Raises PipelineError for a malformed pipeline,
     TaichiCompilationError if a pass refuses the program, and MLIRError, with the op's location,
@@ -136,7 +137,7 @@ class _Compiler:
 
     def _compile_ours(self, anchor: str, step: Step) -> Action:
         sought = looks_for(step.name)
-        if sought is None or step.options or self.is_foreign or anchor != MODULE:
+        if sought is None or self.is_foreign or anchor != MODULE:
             return self._watch(step.name, self._load(anchor, step, sought))
 
         def work(op: ir.Operation) -> None:

@@ -1,5 +1,4 @@
-"""What passes of this folder look for: names of ops without which they do nothing, and are not
-loaded."""
+"""Names of ops without which passes of this folder do nothing, and are not loaded."""
 
 from mlirad.ir.elementary.vector_math import FUNCTIONS
 from mlirad.ir.ops import Arith, Math
@@ -9,6 +8,8 @@ LOOKS_FOR: dict[str, tuple[str, ...]] = {
     "insert-root-estimates": (Math.SQRT, Math.RSQRT),
     "lower-constant-powers": (Math.POWF,),
     "lower-half-casts": (Arith.TRUNCF,),
+    "sink-taken-adjoints": (Arith.SELECT,),
+    "sink-zero-guards": (Arith.SELECT,),
     "lower-vector-math": tuple(FUNCTIONS),
     "reassociate-extremes": (Arith.SELECT,),
 }

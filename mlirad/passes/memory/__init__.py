@@ -1,5 +1,4 @@
-"""What passes of this folder look for: names of ops without which they do nothing, and are not
-loaded."""
+"""Names of ops without which passes of this folder do nothing, and are not loaded."""
 
 from mlirad.dialect import grad
 from mlirad.dialect.activity import ON_ACTIVITY, ActivateOp
@@ -13,11 +12,11 @@ LOOKS_FOR: dict[str, tuple[str, ...]] = {
     "lower-field-print": (PrintOp.OPERATION_NAME,),
     "lower-field-random": (RandomOp.OPERATION_NAME,),
     "lower-grad-logs": tuple(
-        kind.OPERATION_NAME
-        for kind in (grad.OpenOp, grad.RecordOp, grad.MarkOp, grad.UndoOp, grad.CloseOp)
+        op.OPERATION_NAME
+        for op in (grad.OpenOp, grad.RecordOp, grad.MarkOp, grad.UndoOp, grad.CloseOp)
     ),
     "lower-grad-to-memref": tuple(
-        kind.OPERATION_NAME for kind in (grad.AllocOp, grad.PushOp, grad.PopOp, grad.FreeOp)
+        op.OPERATION_NAME for op in (grad.AllocOp, grad.PushOp, grad.PopOp, grad.FreeOp)
     ),
     "remove-activations": (ActivateOp.OPERATION_NAME,),
     "reuse-loads": (Scf.IF,),

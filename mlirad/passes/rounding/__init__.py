@@ -1,5 +1,4 @@
-"""What passes of this folder look for: names of ops without which they do nothing, and are not
-loaded."""
+"""Names of ops without which passes of this folder do nothing, and are not loaded."""
 
 from mlirad.ir.ops import Arith, Math, Scf
 

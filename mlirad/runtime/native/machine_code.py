@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from mlirad.runtime.native.object_file import UnreadableObjectError
 _INTERFACE = "_mlir_ciface_"
 _PACKED = "_mlir__mlir_ciface_{}"  # what the engine adds: the C interface, its arguments packed
 _LARGEST_OBJECT, _SMALL_OBJECT = 64 << 20, 64 << 10
-_waiting: list[Any] = []  # the engine that was wanted last
+_waiting: deque[Any] = deque(maxlen=4)  # engines of the last small modules
 _debugged_code: list[object] = []  # code that gdb knows
 
 
@@ -51,12 +52,11 @@ def _compile(
 
     Its object file is loaded where it can be: the engine would keep a copy of all that LLVM needs
     for a module, 0.8 MB a kernel. When an engine goes, it looks for what is to be done at the end,
-    and compiles a module of its own for that: a small one waits until the next one is wanted.
+    and compiles a module of its own for that, 2 ms: the last few small ones wait.
     """
     _ = lowered.module  # whose passes run in such pages too
     if not debug_info:  # gdb's breakpoints are in such pages
         give_back_compiler_pages()
-    _waiting.clear()
     engine, function = _engine_and_function(lowered, opt_level, libraries)
     code = _object_of(engine) if has(Feature.LOADER) and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:

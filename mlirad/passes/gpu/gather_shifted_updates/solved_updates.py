@@ -148,8 +148,8 @@ class SolvedUpdates:
             variable = next((iv for iv in left if iv in factors), None)
             if variable is None or any(leaf not in left for leaf in factors):
                 return None
-            others, modulus = residue.total.without(variable), residue.modulus
-            solution = Solution(variable, factors[variable], others, modulus)
+            remainder, modulus = residue.total.without(variable), residue.modulus
+            solution = Solution(variable, factors[variable], remainder, modulus)
             if modulus and not (residue.is_remainder and _goes_round_once(solution)):
                 return None
             axes.append(variable)
