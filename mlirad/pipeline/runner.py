@@ -149,7 +149,7 @@ class _Compiler:
         return self._watch(step.name, work)
 
     def _load(self, anchor: str, step: Step, sought: tuple[str, ...] | None) -> Action:
-        """What runs a pass of ours, which is loaded here."""
+        """Return what runs a pass of ours, which is loaded here."""
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
         needs_module = runs_on_modules_only(function)

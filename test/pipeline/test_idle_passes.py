@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.passes.rounding import LOOKS_FOR
-from mlirad.pipeline.registry import looks_for, pass_names
+from mlirad.pipeline.registry import find_pass, looks_for, pass_names
 from mlirad.pipeline.runner import VERIFY, compile_pipeline
 
 SOURCE = """
@@ -25,6 +27,17 @@ def after(passes: str, *, verify: bool = False) -> str:
         module = ir.Module.parse(SOURCE)
         compile_pipeline(module.operation, f"builtin.module({passes})", verify_ours=verify)()
         return str(module)
+
+
+def test_tables_name_passes_of_their_folder() -> None:
+    for name in {module.partition(".")[0] for module in map(_module_of, pass_names())}:
+        table = getattr(import_module(f"mlirad.passes.{name}"), "LOOKS_FOR", {})
+        assert all(_module_of(key).startswith(f"{name}.") for key in table)
+
+
+def _module_of(name: str) -> str:
+    """The module of a pass, in `mlirad.passes`."""
+    return find_pass(name).__module__.removeprefix("mlirad.passes.")
 
 
 @pytest.mark.parametrize("name", [name for name in pass_names() if looks_for(name) is not None])

@@ -40,8 +40,8 @@ def _drop_foreign_labels(function: ir.Operation) -> None:
     """Remove what other dialects have noted on the parameters of a function."""
     labels = parameter_attributes(function) if "arg_attrs" in function.attributes else []
     if any(not name.startswith(_DIALECT) for label in labels for name in label):
-        kept = (
+        llvm_labels = (
             {name: label[name] for name in label if name.startswith(_DIALECT)} for label in labels
         )
-        for key, attribute in label_parameters(kept).items():
+        for key, attribute in label_parameters(llvm_labels).items():
             function.attributes[key] = attribute

@@ -48,3 +48,21 @@ def test_host_code_of_a_gpu(tmp_path: Path) -> None:
     """Its module is loaded by a function of `.text.startup`."""
     _, code = compiled(Stub())
     assert len(unwound(vars(code)["_owner"], tmp_path / "object")) <= 1
+
+
+def test_labels_of_other_dialects_are_not_translated() -> None:
+    """The translation warns of each of them, with the text of the function."""
+    source = (
+        "llvm.func @f(%x: !llvm.ptr {field.symbol = @x, llvm.noalias}, %n: i64) { llvm.return }"
+    )
+    warnings: list[str] = []
+    with context() as current, ir.Location.unknown():
+        module = ir.Module.parse(source)
+        handler = current.attach_diagnostic_handler(
+            lambda found: warnings.append(str(found)) or True
+        )
+        engine = engine_of(module, opt_level=1)
+        handler.detach()
+    assert engine.raw_lookup("f")
+    assert not warnings
+    assert "{llvm.noalias}, %arg1: i64)" in str(module)
