@@ -2,8 +2,8 @@
 
 from mlirad.dialect import grad
 from mlirad.dialect.activity import ON_ACTIVITY, ActivateOp
-from mlirad.dialect.field import AssertOp, PrintOp, RandomOp
-from mlirad.ir.ops import Memref, Scf
+from mlirad.dialect.field import AssertOp, LoadOp, PrintOp, RandomOp
+from mlirad.ir.ops import Memref
 
 LOOKS_FOR: dict[str, tuple[str, ...]] = {
     "hoist-buffers": (Memref.ALLOC, Memref.ALLOCA),
@@ -19,5 +19,5 @@ LOOKS_FOR: dict[str, tuple[str, ...]] = {
         op.OPERATION_NAME for op in (grad.AllocOp, grad.PushOp, grad.PopOp, grad.FreeOp)
     ),
     "remove-activations": (ActivateOp.OPERATION_NAME,),
-    "reuse-loads": (Scf.IF,),
+    "reuse-loads": (LoadOp.OPERATION_NAME,),
 }

@@ -1,7 +1,8 @@
-"""Let branches that only load elements use those that were loaded in front of them.
+"""Let loads, and branches that only load elements, use elements that were loaded in front of them.
 
 `if x[i] < least: least = x[i]` loads an element twice. Upstream's `cse` finds equal loads in one
-block; this pass finds those in a branch and in front of it, if nothing in between may write.
+block with nothing written in between. This pass finds those with writes to other arrays in between,
+as of a particle that adds to 27 points of a grid, and those in a branch and in front of it.
 `canonicalize` makes choices of such branches. Branches that do more keep their loads: registers
 that hold elements for longer may cost more than another load.
 """
@@ -33,16 +34,19 @@ _STRUCTURE = (Scf.FOR, Scf.IF, Scf.WHILE, Scf.YIELD, Scf.CONDITION)
 
 
 def reuse_loads(root: ir.Operation) -> None:
-    """Replace the loads of branches that do nothing else by equal ones in front of the branch."""
+    """Replace loads by equal ones in front of them in their block, and those of branches that do
+    nothing else by equal ones in front of the branch."""
     for function in functions(root):
         _scan(entry_of(function), {})
 
 
 def _scan(block: ir.Block, loads: Loads) -> None:
-    """Look for branches that only load elements in a block, and in the ops within it."""
+    """Look for loads of a block, and branches that only load elements, and in the ops within it."""
     for op in block_operations(block):
         if is_load(op):
-            loads.setdefault(array_root(split_access(op)[0]), {}).setdefault(_key(op), op)
+            equal = loads.setdefault(array_root(split_access(op)[0]), {}).setdefault(_key(op), op)
+            if equal != op and equal.block == block:
+                replace(op, equal.results)
         elif not (is_branch(op) and _reuse(op, loads)):
             for region in op.regions:
                 for inner in region.blocks:

@@ -121,3 +121,23 @@ snode.root @S {
     snode.place @y : f32
   }
 }
+
+// Of one block, too, if what is written in between is another array.
+// CHECK-LABEL: func.func @written_beside
+func.func @written_beside(%i: index) -> f32 {
+  %x = field.get @x : !field.array<f32, [8]>
+  %y = field.get @y : !field.array<f32, [8]>
+  // CHECK: [[X:%.*]] = field.load
+  %0 = field.load %x[%i] : f32
+  field.store %0, %y[%i]
+  // CHECK-NOT: field.load
+  %1 = field.load %x[%i] : f32
+  // CHECK: arith.addf [[X]], [[X]]
+  %2 = arith.addf %0, %1 : f32
+  // CHECK: field.store
+  field.store %2, %x[%i]
+  // CHECK: [[NEW:%.*]] = field.load
+  %3 = field.load %x[%i] : f32
+  // CHECK: return [[NEW]]
+  return %3 : f32
+}
