@@ -9,6 +9,8 @@ become vectors.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from mlirad.analysis.linear import LinearForms
 from mlirad.bindings import ir
 from mlirad.ir.marks.loop_hints import keep_scalar
@@ -30,7 +32,8 @@ def mark_scalar_loops(root: ir.Operation) -> None:
         stores = [inner for inner in inside if inner.name == Memref.STORE]
         if len(stores) == len(inside):
             forms = LinearForms()
-            if sum(_step(store, For(op), forms) >= FAR for store in stores) >= MANY:
+            far = (store for store in stores if _step(store, For(op), forms) >= FAR)
+            if next(islice(far, MANY - 1, None), None) is not None:
                 keep_scalar(op)
 
 
