@@ -470,3 +470,39 @@ func.func @along_many_rows(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<
   } {field.any_order}
   return
 }
+
+// Accesses at known distances from an element of each lane: where it is is taken out of a vector once.
+// CHECK-LABEL: func.func @around
+// CHECK: %[[CELLS:.*]] = arith.addi %{{.*}}, %{{.*}} : vector<8xi32>
+// CHECK: %[[FIRST:.*]] = vector.extract %[[CELLS]][0] : i32
+// CHECK: %[[CELL:.*]] = arith.index_cast %[[FIRST]] : i32 to index
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[CELL]], %c3
+// CHECK: %[[SECOND:.*]] = arith.addi %[[OFFSET]], %c1
+// CHECK: %[[OLD:.*]] = memref.load %{{.*}}[%[[SECOND]]] : memref<300xf32>
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[SECOND]]] : memref<300xf32>
+// CHECK: %[[NEXT:.*]] = arith.addi %[[OFFSET]], %c32
+// CHECK: memref.load %{{.*}}[%[[NEXT]]] : memref<300xf32>
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[NEXT]]] : memref<300xf32>
+func.func @around(%at: memref<8x2xi32>, %g: memref<10x10x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1 : i32
+  %x = arith.constant 1.5 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    %a = memref.load %at[%i, %c0] : memref<8x2xi32>
+    %b = memref.load %at[%i, %c1] : memref<8x2xi32>
+    %k = arith.index_cast %a : i32 to index
+    %l = arith.index_cast %b : i32 to index
+    %old = memref.load %g[%k, %l, %c1] : memref<10x10x3xf32>
+    %new = arith.addf %old, %x {field.loose} : f32
+    memref.store %new, %g[%k, %l, %c1] : memref<10x10x3xf32>
+    %next = arith.addi %a, %one : i32
+    %m = arith.index_cast %next : i32 to index
+    %other = memref.load %g[%m, %l, %c2] : memref<10x10x3xf32>
+    %sum = arith.addf %other, %x {field.loose} : f32
+    memref.store %sum, %g[%m, %l, %c2] : memref<10x10x3xf32>
+  } {field.any_order}
+  return
+}

@@ -24,6 +24,7 @@ from mlirad.ir.vectors import (
 )
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
+from mlirad.passes.cpu.insert_lanes.lane_cells import lane_cells
 from mlirad.passes.cpu.insert_lanes.next_rows import NextRows
 from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values, stored_type
@@ -112,12 +113,27 @@ class Memory:
         flat, steps = self._flat[memref]
         return self.addresses.place(flat, steps, memref in self._private, indices)
 
+    def lane_places(
+        self, memref: ir.Value, indices: list[ir.Value], mask: Mask
+    ) -> tuple[ir.Value, list[ir.Value]] | None:
+        """Return an array as one axis, and the offset of each lane's access, if those of others are
+        a known distance away; None if only some lanes are active."""
+        if mask is not None or self._next_rows or memref in self._private:
+            return None
+        flat, steps = self._flat.get(memref, (memref, []))
+        offsets = lane_cells(self.values, flat, steps, indices) if steps else None
+        return None if offsets is None else (flat, offsets)
+
     def load(self, op: ir.Operation, mask: Mask) -> ir.Value:
         """Return what lanes load."""
         type_, values = op.results[0].type, self.values
         memref, *indices = op.operands
         if values.strides.stride_of(op.results[0]) == 0:
             return b.read(memref, [values.first(index) for index in indices])
+        places = self.lane_places(memref, indices, mask)
+        if places is not None:
+            flat, offsets = places
+            return load_apart(flat, [[offset] for offset in offsets])
         place = self._place(memref, indices)
         kind = values.vector_type(stored_type(type_) if memref in self._private else type_)
         if memref in self._private and place.stride == 1:
@@ -147,7 +163,12 @@ class Memory:
         if memref not in values.strides.private and all(map(values.strides.is_uniform, indices)):
             self._store_last(op, mask)
             return
-        place, vector = self._place(memref, indices), values.vector(value)
+        vector, places = values.vector(value), self.lane_places(memref, indices, mask)
+        if places is not None:
+            flat, offsets = places
+            store_apart(vector, flat, [[offset] for offset in offsets])
+            return
+        place = self._place(memref, indices)
         self._fetch_next(place, mask, is_write=True)
         if memref in self._private and stored_type(value.type) != value.type:
             vector = b.extui(vector, values.vector_type(stored_type(value.type)))

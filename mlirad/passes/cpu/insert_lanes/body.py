@@ -117,7 +117,7 @@ class Body:
         together = all(map(self.values.strides.is_uniform, indices))
         if together and update.is_sum:
             self._emit_sum(update, mask)
-        else:
+        elif not self._emit_in_cells(update, mask):
             self._emit_per_lane([update.load, *update.steps, update.store], update.load, mask)
 
     def _emit_sum(self, update: Update, mask: Mask) -> None:
@@ -135,6 +135,31 @@ class Body:
         old = b.read(memref, places)
         new = b.make(step.name, old.type, [old, total], **attributes_of(step))
         b.write(new, memref, places)
+
+    def _emit_in_cells(self, update: Update, mask: Mask) -> bool:
+        """Update elements at known distances from cells of the lanes, one lane after the other;
+        return whether they are such."""
+        load, values = update.load, self.values
+        places = self.memory.lane_places(load.operands[0], list(load.operands)[1:], mask)
+        if places is None:
+            return False
+        flat, offsets = places
+        lane_results = []
+        for number, offset in enumerate(offsets):
+            old = b.make(Memref.LOAD, load.results[0].type, [flat, offset], **attributes_of(load))
+            lane_values: dict[ir.Value, ir.Value] = {load.results[0]: old}
+            self._steps_in_lane(update.steps, number, lane_values)
+            value = update.store.operands[0]
+            if value not in lane_values:
+                lane_values[value] = self._value_in_lane(value, number)
+            b.effect(
+                Memref.STORE, [lane_values[value], flat, offset], **attributes_of(update.store)
+            )
+            lane_results.append(old)
+        ops = (*update.steps, update.store)
+        if any(use.owner.operation not in ops for use in load.results[0].uses):
+            values.set(load.results[0], from_elements(lane_results))
+        return True
 
     def _emit_per_lane(self, ops: Sequence[ir.Operation], result: ir.Operation, mask: Mask) -> None:
         """Run ops in one lane after the other, and keep what one of them gives."""
@@ -167,19 +192,25 @@ class Body:
 
         def run() -> ir.Value:
             lane_values: dict[ir.Value, ir.Value] = {}
-            inside: set[ir.Value] = {v for op in ops for v in op.results}
-            for op in ops:
-                for inner in (op, *operations(op)):
-                    inside.update(inner.results)
-                    for region in inner.regions:
-                        inside.update(a for block in region.blocks for a in block.arguments)
-                    for operand in inner.operands:
-                        if operand not in inside and operand not in lane_values:
-                            lane_values[operand] = self._value_in_lane(operand, number)
-                clone(op, lane_values)
+            self._steps_in_lane(ops, number, lane_values)
             return lane_values[result.results[0]]
 
         return run
+
+    def _steps_in_lane(
+        self, ops: Sequence[ir.Operation], number: int, lane_values: dict[ir.Value, ir.Value]
+    ) -> None:
+        """Run ops in one lane, whose values are known or are noted here."""
+        inside: set[ir.Value] = {v for op in ops for v in op.results}
+        for op in ops:
+            for inner in (op, *operations(op)):
+                inside.update(inner.results)
+                for region in inner.regions:
+                    inside.update(a for block in region.blocks for a in block.arguments)
+                for operand in inner.operands:
+                    if operand not in inside and operand not in lane_values:
+                        lane_values[operand] = self._value_in_lane(operand, number)
+            clone(op, lane_values)
 
     def _value_in_lane(self, value: ir.Value, number: int) -> ir.Value:
         if isinstance(value.type, ir.MemRefType):

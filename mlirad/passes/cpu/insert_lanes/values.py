@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from mlirad.analysis.lanes.strides import Strides
@@ -23,17 +23,20 @@ class Values:
         self.strides, self.width = strides, width
         self._first: list[dict[ir.Value, ir.Value]] = [{}]
         self._vectors: list[dict[ir.Value, ir.Value]] = [{}]
+        self._lanes: list[dict[Hashable, list[ir.Value]]] = [{}]
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Values that are made here are not known behind."""
         self._first.append({})
         self._vectors.append({})
+        self._lanes.append({})
         try:
             yield
         finally:
             self._first.pop()
             self._vectors.pop()
+            self._lanes.pop()
 
     def set(self, old: ir.Value, new: ir.Value) -> None:
         """Let a value stand for one of the loop: a vector where lanes differ without a stride."""
@@ -98,6 +101,16 @@ class Values:
             return extract(self.vector(value), number)
         first = self.first(value)
         return b.add(first, b.number(stride * number, value.type)) if stride * number else first
+
+    def lane_by_lane(self, key: Hashable, make: Callable[[], list[ir.Value]]) -> list[ir.Value]:
+        """The values of all lanes, one by one, made at the insertion point if they are not
+        known."""
+        for scope_lanes in reversed(self._lanes):
+            if key in scope_lanes:
+                return scope_lanes[key]
+        lanes = make()
+        self._lanes[-1][key] = lanes
+        return lanes
 
     # Masks.
 
