@@ -144,17 +144,16 @@ class Body:
         if places is None:
             return False
         flat, offsets = places
+        marks, store_marks = attributes_of(load), attributes_of(update.store)
         lane_results = []
         for number, offset in enumerate(offsets):
-            old = b.make(Memref.LOAD, load.results[0].type, [flat, offset], **attributes_of(load))
+            old = b.make(Memref.LOAD, load.results[0].type, [flat, offset], **marks)
             lane_values: dict[ir.Value, ir.Value] = {load.results[0]: old}
             self._steps_in_lane(update.steps, number, lane_values)
             value = update.store.operands[0]
             if value not in lane_values:
                 lane_values[value] = self._value_in_lane(value, number)
-            b.effect(
-                Memref.STORE, [lane_values[value], flat, offset], **attributes_of(update.store)
-            )
+            b.effect(Memref.STORE, [lane_values[value], flat, offset], **store_marks)
             lane_results.append(old)
         ops = (*update.steps, update.store)
         if any(use.owner.operation not in ops for use in load.results[0].uses):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Builtin, Llvm, Memref
@@ -22,7 +23,7 @@ _AGAIN = (
 )
 
 
-class Use(NamedTuple):
+class Use(msgspec.Struct, frozen=True):
     """An operand of an op of the block, or of one in that: the op's number in the block."""
 
     user: ir.Operation
