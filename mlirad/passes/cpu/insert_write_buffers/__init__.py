@@ -25,7 +25,6 @@ from mlirad.ir.memory.large_arrays import bytes_of_memref
 from mlirad.ir.ops import Memref
 from mlirad.ir.walk import functions, operations
 
-LOOKS_FOR = (Memref.STORE,)
 LEAST = 1 << 25  # bytes: more than the caches of most processors hold for one core
 _ALIGNMENT = 64  # bytes: a cache line
 
