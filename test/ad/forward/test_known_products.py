@@ -135,15 +135,21 @@ def test_all_launches_are_known_from_the_third_product_on(
     assert not all(known)
 
 
-@pytest.mark.cpu_code("counts copies of the host's memory")
-def test_known_launches_keep_what_they_overwrite(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, keep = list[tuple[str, int]](), HostArena.keep
+def noted_copies(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The copies that are kept from now on: names, and bytes."""
+    copies, keep = list[tuple[str, int]](), HostArena.keep
 
-    def count(arena: HostArena, elements: Any, box: Any, name: str) -> Any:
-        kept.append((name, elements.within(box).nbytes))
+    def note(arena: HostArena, elements: Any, box: Any, name: str) -> Any:
+        copies.append((name, elements.within(box).nbytes))
         return keep(arena, elements, box, name)
 
-    monkeypatch.setattr(HostArena, "keep", count)
+    monkeypatch.setattr(HostArena, "keep", note)
+    return copies
+
+
+@pytest.mark.cpu_code("counts copies of the host's memory")
+def test_known_launches_keep_what_they_overwrite(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = noted_copies(monkeypatch)
     world = World()
     counts = []
     for _ in range(3):
@@ -158,13 +164,7 @@ def test_known_launches_keep_what_they_overwrite(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.cpu_code("counts copies of the host's memory")
 def test_small_fields_are_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows of a field, before the first of them is written; also for the first product."""
-    kept, keep = list[tuple[str, int]](), HostArena.keep
-
-    def count(arena: HostArena, elements: Any, box: Any, name: str) -> Any:
-        kept.append((name, elements.within(box).nbytes))
-        return keep(arena, elements, box, name)
-
-    monkeypatch.setattr(HostArena, "keep", count)
+    kept = noted_copies(monkeypatch)
     world = World()
     world.run()
     later = world.rows.find_memory().elements.deferred
