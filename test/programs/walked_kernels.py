@@ -57,6 +57,7 @@ def pairs() -> Program:
 def grid() -> Program:
     p, mass = ti.Vector.field(2, ti.f32, 40), ti.field(ti.f32, (16, 16))
     velocity = ti.Vector.field(2, ti.f32, (16, 16))
+    inertia = ti.Matrix.field(2, 2, ti.f32, (16, 16))
 
     @ti.kernel
     def scatter():
@@ -68,6 +69,8 @@ def grid() -> Program:
                 weight = w[a][0] * w[b][1]
                 mass[base + ti.Vector([a, b])] += weight
                 velocity[base + ti.Vector([a, b])] += weight * p[i]
+                apart = ti.Vector([a, b]) - f
+                inertia[base + ti.Vector([a, b])] += weight * apart.outer_product(p[i])
 
     return scatter, ()
 
