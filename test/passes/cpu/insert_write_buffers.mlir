@@ -1,6 +1,7 @@
 // RUN: mlirad-opt %s --insert-write-buffers="least=65536 width=32" --canonicalize --cse | filecheck %s
 // RUN: mlirad-opt %s --insert-write-buffers="least=65536 width=32" --insert-write-buffers="least=65536 width=32" --canonicalize --cse | filecheck %s
 // RUN: mlirad-opt %s --insert-write-buffers --canonicalize --cse | filecheck %s --check-prefix=SMALL
+// RUN: mlirad-opt %s --insert-write-buffers="least=65536 width=24" --canonicalize --cse | filecheck %s --check-prefix=ROUNDED
 
 // Blocks of iterations fill a buffer, of which whole vectors go past the caches.
 // CHECK-LABEL: func.func @scaled
@@ -21,6 +22,8 @@
 // CHECK: scf.for
 // CHECK: llvm.fence seq_cst
 // CHECK-NEXT: return
+// ROUNDED-LABEL: func.func @scaled
+// ROUNDED: llvm.store %{{.*}} {alignment = 16 : i64, nontemporal} : vector<4xf32>, !llvm.ptr
 // SMALL-LABEL: func.func @scaled
 // SMALL-NOT: alloca
 // SMALL: return

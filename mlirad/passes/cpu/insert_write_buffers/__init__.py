@@ -37,7 +37,7 @@ def insert_write_buffers(
 ) -> None:
     """Let loops write arrays past the caches of which they write at least so many bytes.
 
-    `width`: the bytes of a vector.
+    `width`: the bytes of a vector, rounded down to a power of two.
     """
     for function in functions(root):
         stores = [op for op in operations(function) if op.name == Memref.STORE]
@@ -45,4 +45,4 @@ def insert_write_buffers(
             # only here, for few kernels have such arrays
             from mlirad.passes.cpu.insert_write_buffers.buffered_loop import insert_buffers
 
-            insert_buffers(function, width, least)
+            insert_buffers(function, 1 << (width.bit_length() - 1), least)

@@ -18,7 +18,6 @@ from mlirad.ir.walk import (
     before,
     block_operations,
     clone,
-    constant_integer,
     entry_of,
     function_of,
     operations,
@@ -103,7 +102,7 @@ class _BufferedLoop:
 
     def _compute(self, blocks: For, first: ir.Value, last: ir.Value) -> list[ir.Value]:
         """Fill the buffers."""
-        numbers = {op: k for k, op in enumerate(block_operations(For(self._loop).body))}
+        positions = {op: k for k, op in enumerate(block_operations(For(self._loop).body))}
         operands = [first, last, b.index(1), *blocks.carried]
         copy = self._loop.clone()
         for position, operand in enumerate(operands):
@@ -111,13 +110,12 @@ class _BufferedLoop:
         move_remarks(self._loop, copy)
         ops = block_operations(For(copy).body)
         for stream, buffer in zip(self._streams, self._buffers):
-            for old in stream.stores:
-                store = ops[numbers[old]]
+            for old, number in zip(stream.stores, stream.numbers):
+                store = ops[positions[old]]
                 with before(store):
                     place = b.sub(For(copy).induction, blocks.induction)
                     place = b.mul(place, b.index(stream.components))
-                    component = _component(stream, old)
-                    b.write(store.operands[0], buffer, [b.add(place, b.index(component))])
+                    b.write(store.operands[0], buffer, [b.add(place, b.index(number))])
                 store.erase()
         return list(copy.results)
 
@@ -139,7 +137,7 @@ class _BufferedLoop:
         beside = b.andi(b.sub(b.index(0), b.add(number, low)), b.index(lanes - 1))
         begin = b.minsi(b.add(low, beside), high)
         behind = b.andi(b.sub(high, begin), b.index(lanes - 1))
-        end = b.sub(b.maxsi(high, begin), behind)
+        end = b.sub(high, behind)
         self._copy_each(stream, buffer, to, low, begin)
         vectors = b.for_loop(begin, end, b.index(lanes))
         with ir.InsertionPoint(vectors.body):
@@ -159,17 +157,6 @@ class _BufferedLoop:
             place = element_pointer(to, stream.element, _word(elements.induction))
             _store(value, place, stream.element_bytes)
             b.yield_()
-
-
-def _component(stream: Stream, store: ir.Operation) -> int:
-    """Return which of the elements of an iteration a store writes."""
-    number = 0
-    extents = ir.MemRefType(stream.memory.type).shape[stream.axis + 1 :]
-    for extent, index in zip(extents, list(store.operands)[2:][stream.axis + 1 :]):
-        constant = constant_integer(index)
-        assert constant is not None
-        number = number * extent + constant
-    return number
 
 
 def _offset(stream: Stream, block: ir.Value) -> ir.Value:

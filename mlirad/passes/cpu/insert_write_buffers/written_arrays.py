@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import msgspec
@@ -34,12 +35,13 @@ class Stream(msgspec.Struct, frozen=True):
     memory: ir.Value
     axis: int  # of the loop's index
     stores: list[ir.Operation]
+    numbers: list[int]  # of the stores, among the elements that an iteration writes
     loads: list[ir.Operation]  # of what is not used where the sums begin
 
     @property
     def components(self) -> int:
         """Return how many elements an iteration writes."""
-        return prod(ir.MemRefType(self.memory.type).shape[self.axis + 1 :])
+        return len(self.stores)
 
     @property
     def element(self) -> ir.Type:
@@ -90,18 +92,29 @@ def _stream(
     if axis is None or type_.shape[axis] < SHORTEST or is_defined_in(memory, loop.op):
         return None
     places = [list(store.operands)[2:] for store in stores]
-    components = {tuple(map(constant_integer, place[axis + 1 :])) for place in places}
+    extents = type_.shape[axis + 1 :]
+    numbers = [_number(place[axis + 1 :], extents) for place in places]
     if not (
         all(place[: axis + 1] == places[0][: axis + 1] for place in places)
-        and len(stores) == len(components) == prod(type_.shape[axis + 1 :])
-        and not any(None in component for component in components)
+        and sorted(numbers) == list(range(prod(extents)))
         and any(is_defined_in(store.operands[0], loop.op) for store in stores)  # else it is a fill
     ):
         return None
     loads = [op for op in inside if op not in stores and memory in list(op.operands)]
     if all(_begins(loop, load) for load in loads) and _is_apart(memory, inside):
-        return Stream(memory, axis, stores, loads)
+        return Stream(memory, axis, stores, numbers, loads)
     return None
+
+
+def _number(indices: Sequence[ir.Value], extents: Sequence[int]) -> int:
+    """Return which of the elements of an iteration lies at constant indices; -1 for others."""
+    number = 0
+    for index, extent in zip(indices, extents):
+        constant = constant_integer(index)
+        if constant is None or not 0 <= constant < extent:
+            return -1
+        number = number * extent + constant
+    return number
 
 
 def _axis(loop: For, store: ir.Operation) -> int | None:
