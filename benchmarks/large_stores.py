@@ -7,7 +7,6 @@ python -m benchmarks.large_stores
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -28,27 +27,22 @@ def main() -> None:
     )
     rounds = parser.parse_args().rounds
     import mlirad as ti
+    from benchmarks.roofline import least
     from mlirad.pipeline.stages import cpu
 
     print(f"| {' | '.join(HEADINGS)} |\n{'|---' * len(HEADINGS)}|")
     for name in programs(ti):
-        least = dict.fromkeys((True, False), float("inf"))
-        for is_streamed in least:
+        times = dict[bool, float]()
+        for is_streamed in (True, False):
             text = cpu.WRITE_BUFFERS
             if not is_streamed:
                 cpu.WRITE_BUFFERS = ""
             run = programs(ti)[name]
             run()
             cpu.WRITE_BUFFERS = text
-            least[is_streamed] = min(_milliseconds(run) for _ in range(rounds))
-        ratio = least[True] / least[False]
-        print(f"| {name} | {least[True]:.1f} | {least[False]:.1f} | {ratio:.2f} |", flush=True)
-
-
-def _milliseconds(run: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    run()
-    return 1e3 * (time.perf_counter() - start)
+            times[is_streamed] = 1e3 * least(run, rounds)
+        ratio = times[True] / times[False]
+        print(f"| {name} | {times[True]:.1f} | {times[False]:.1f} | {ratio:.2f} |", flush=True)
 
 
 def programs(ti: Any) -> Runs:
