@@ -129,6 +129,29 @@ def transpose_quarters(quarters: Sequence[ir.Value]) -> list[ir.Value]:
     return columns
 
 
+def split_pairs(first: ir.Value, second: ir.Value) -> list[ir.Value]:
+    """Two vectors of pairs as vectors of their first and second elements: of every four pairs, the
+    first vector has two, then the second."""
+    width = ir.VectorType(first.type).shape[0]
+    starts = range(0, width, 4)
+    picked = [
+        [start + n for start in starts for n in (k, k + 2, width + k, width + k + 2)]
+        for k in (0, 1)
+    ]
+    return [_shuffle(first, second, lanes) for lanes in picked]
+
+
+def pair_columns(left: ir.Value, right: ir.Value) -> list[ir.Value]:
+    """Return the vectors of pairs of which `split_pairs` gives these columns."""
+    width = ir.VectorType(left.type).shape[0]
+    starts = range(0, width, 4)
+    picked = [
+        [side + start + n for start in starts for n in (k, k + 1) for side in (0, width)]
+        for k in (0, 2)
+    ]
+    return [_shuffle(left, right, lanes) for lanes in picked]
+
+
 def join_vectors(vectors: Sequence[ir.Value]) -> ir.Value:
     """Vectors of one length, as many as a power of 2, one behind the other."""
     while len(vectors) > 1:

@@ -41,6 +41,7 @@ _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
 _TOLD = 16  # places of an array that LLVM knows to be apart
 _ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
+_UPDATED_ROW = 5.0  # where rows are loaded, combined with columns, and stored
 _FREE = (Arith.CONSTANT, Arith.INDEX_CAST, Scf.YIELD, Scf.CONDITION)
 
 
@@ -302,7 +303,8 @@ class Lanes:
         if name in (Memref.LOAD, Memref.STORE):
             group = self.groups.group_of(op) if self.groups is not None and not masked else None
             if group is not None:
-                return self.width * _ROW / len(group.ops)
+                row = _UPDATED_ROW if op in self.meetings.updates else _ROW
+                return self.width * row / len(group.ops)
             if name == Memref.STORE:
                 return self._store(op, masked)
             return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)

@@ -6,10 +6,11 @@ loaded once. No address is used that no active lane has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mlirad.analysis.lanes.groups import Group
+from mlirad.analysis.lanes.updates import Update
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Func, Memref, Vector
@@ -22,11 +23,16 @@ from mlirad.ir.vectors import (
     store_apart,
     store_lanes,
 )
-from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
+from mlirad.ir.walk import attributes_of, before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
-from mlirad.passes.cpu.insert_lanes.lane_cells import lane_cells
+from mlirad.passes.cpu.insert_lanes.lane_cells import cell_offsets, lane_cells
 from mlirad.passes.cpu.insert_lanes.next_rows import NextRows
-from mlirad.passes.cpu.insert_lanes.table_rows import load_columns, store_columns
+from mlirad.passes.cpu.insert_lanes.table_rows import (
+    load_cells,
+    load_columns,
+    store_columns,
+    update_cells,
+)
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values, stored_type
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
@@ -189,10 +195,14 @@ class Memory:
     def load_together(self, group: Group) -> None:
         """Load what all lanes have of a row, and keep it."""
         memref, *indices = group.at.operands
-        place, width = self._place(memref, indices), self.values.width
-        start = b.add(place.offset, b.index(group.start))
-        length = group.numbers[-1] + 1
-        columns = load_columns(place.flat, start, group.step, width, length)
+        if group.cell is not None:
+            flat, _ = self._flat[memref]
+            columns = load_cells(flat, cell_offsets(self.values, group.cell), group.length)
+        else:
+            place, width = self._place(memref, indices), self.values.width
+            start = b.add(place.offset, b.index(group.start))
+            length = group.numbers[-1] + 1
+            columns = load_columns(place.flat, start, group.step, width, length)
         for op, number in zip(group.ops, group.numbers):
             self.values.set(op.results[0], columns[number])
 
@@ -203,6 +213,18 @@ class Memory:
         start = b.add(place.offset, b.index(group.start))
         columns = [self.values.vector(op.operands[0]) for op in group.ops]
         store_columns(columns, place.flat, start, group.step, width)
+
+    def update_together(self, group: Group, updates: Sequence[Update]) -> None:
+        """Combine rows with what all lanes have for them."""
+        assert group.cell is not None
+        flat, _ = self._flat[group.at.operands[1]]
+        columns = [self.values.vector(update.value) for update in updates]
+        (step,) = updates[0].steps
+
+        def combine(old: ir.Value, row: ir.Value) -> ir.Value:
+            return b.make(step.name, row.type, [old, row], **attributes_of(step))
+
+        update_cells(columns, flat, cell_offsets(self.values, group.cell), combine)
 
     def _store_last(self, op: ir.Operation, mask: Mask) -> None:
         """Store one value for all lanes: the last one's."""

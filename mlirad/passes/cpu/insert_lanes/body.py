@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.analysis.lanes.groups import Groups
+from mlirad.analysis.lanes.groups import Group, Groups
 from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.updates import STEPS, Update
 from mlirad.bindings import ir
@@ -106,12 +106,13 @@ class Body:
 
     def _store(self, op: ir.Operation, mask: Mask) -> None:
         update = self.meetings.updates.get(op)
+        group = self.groups.group_of(op) if mask is None else None
+        if group is not None:
+            if op == group.at:
+                self._store_together(group)
+            return
         if update is None:
-            group = self.groups.group_of(op) if mask is None else None
-            if group is None:
-                self.memory.store(op, mask)
-            elif op == group.at:
-                self.memory.store_together(group)
+            self.memory.store(op, mask)
             return
         indices = list(op.operands)[2:]
         together = all(map(self.values.strides.is_uniform, indices))
@@ -119,6 +120,13 @@ class Body:
             self._emit_sum(update, mask)
         elif not self._emit_in_cells(update, mask):
             self._emit_per_lane([update.load, *update.steps, update.store], update.load, mask)
+
+    def _store_together(self, group: Group) -> None:
+        updates = [self.meetings.updates[op] for op in group.ops if op in self.meetings.updates]
+        if updates:
+            self.memory.update_together(group, updates)
+        else:
+            self.memory.store_together(group)
 
     def _emit_sum(self, update: Update, mask: Mask) -> None:
         """Combine what lanes add to one element, then add that."""
