@@ -26,6 +26,7 @@ from mlirad.ir.vectors import (
 from mlirad.ir.walk import attributes_of, before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu.insert_lanes.addresses import Addresses, Place, flatten_memref
 from mlirad.passes.cpu.insert_lanes.lane_cells import cell_offsets, lane_cells
+from mlirad.passes.cpu.insert_lanes.next_lanes import NextLanes
 from mlirad.passes.cpu.insert_lanes.next_rows import NextRows
 from mlirad.passes.cpu.insert_lanes.table_rows import (
     load_cells,
@@ -45,20 +46,23 @@ class Memory:
         self.values, self.addresses = values, Addresses(values)
         self._flat: dict[ir.Value, tuple[ir.Value, list[ir.Value | int]]] = {}
         self._private: dict[ir.Value, ir.Value] = {}
-        self._next_rows: list[NextRows] = []  # of the inner loops around, the innermost last
+        self._next: list[
+            NextLanes | NextRows | None
+        ] = []  # of the loops around, the innermost last
 
     @contextmanager
-    def fetching(self, next_rows: NextRows) -> Iterator[None]:
-        """Prefetch what the next lanes access in an inner loop."""
-        self._next_rows.append(next_rows)
+    def fetching(self, following: NextLanes | NextRows | None) -> Iterator[None]:
+        """Prefetch what the next lanes access in a loop, if it is said how."""
+        self._next.append(following)
         try:
             yield
         finally:
-            self._next_rows.pop()
+            self._next.pop()
 
     def _fetch_next(self, place: Place, mask: Mask, *, is_write: bool = False) -> None:
-        if mask is None and self._next_rows:
-            self._next_rows[-1].fetch(place, is_write=is_write)
+        following = self._next[-1] if self._next else None
+        if mask is None and following is not None:
+            following.fetch(place, is_write=is_write)
 
     # Arrays.
 
@@ -124,7 +128,7 @@ class Memory:
     ) -> tuple[ir.Value, list[ir.Value]] | None:
         """Return an array as one axis, and the offset of each lane's access, if those of others are
         a known distance away; None if only some lanes are active."""
-        if mask is not None or self._next_rows or memref in self._private:
+        if mask is not None or memref in self._private:
             return None
         flat, steps = self._flat.get(memref, (memref, []))
         offsets = lane_cells(self.values, flat, steps, indices) if steps else None
@@ -200,6 +204,7 @@ class Memory:
             columns = load_cells(flat, cell_offsets(self.values, group.cell), group.length)
         else:
             place, width = self._place(memref, indices), self.values.width
+            self._fetch_next(place, None)
             start = b.add(place.offset, b.index(group.start))
             length = group.numbers[-1] + 1
             columns = load_columns(place.flat, start, group.step, width, length)
@@ -210,6 +215,7 @@ class Memory:
         """Store what all lanes have of a row."""
         _, memref, *indices = group.at.operands
         place, width = self._place(memref, indices), self.values.width
+        self._fetch_next(place, None, is_write=True)
         start = b.add(place.offset, b.index(group.start))
         columns = [self.values.vector(op.operands[0]) for op in group.ops]
         store_columns(columns, place.flat, start, group.step, width)

@@ -16,6 +16,7 @@ from mlirad.ir.walk import attributes_of, before, block_operations, constant_int
 from mlirad.passes.cpu.insert_lanes.accesses import Memory
 from mlirad.passes.cpu.insert_lanes.body import Body, neutral_of
 from mlirad.passes.cpu.insert_lanes.choice import Candidate
+from mlirad.passes.cpu.insert_lanes.next_lanes import NextLanes
 from mlirad.passes.cpu.insert_lanes.sums import LaneSums
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
 
@@ -91,7 +92,9 @@ class LoopInLanes:
             mask = None
             if trips is not None:
                 mask = memory.values.lanes_below(b.sub(trips, bounds.trip(full.induction)))
-            b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
+            following = NextLanes(full.body, self.width) if self.candidate.is_large else None
+            with memory.fetching(following):
+                b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
         return list(full.results)
 
     def _emit_remainder(

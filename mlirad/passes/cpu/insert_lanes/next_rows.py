@@ -17,7 +17,7 @@ from mlirad.ir.structured import For
 from mlirad.ir.walk import constant_integer, operations
 from mlirad.passes.cpu.insert_lanes.addresses import Place
 
-_LINE = 64  # bytes
+LINE = 64  # bytes
 _STREAMS = 32  # which processors foresee, forwards
 
 
@@ -55,14 +55,19 @@ class NextRows:
         ahead = b.mul(trip, b.index(self._width - factor))
         at = b.add(b.add(place.offset, ahead), b.index(behind))
         size = bytes_of_number(ir.MemRefType(place.flat.type).element_type)
-        for number in range(max(1, self._width * size // _LINE)):
-            b.effect(
-                Memref.PREFETCH,
-                [place.flat, b.add(at, b.index(number * _LINE // size))],
-                isWrite=ir.BoolAttr.get(is_write),
-                localityHint=ir.IntegerAttr.get(b.integer_type(32), 3),
-                isDataCache=ir.BoolAttr.get(True),
-            )
+        for number in range(max(1, self._width * size // LINE)):
+            prefetch(place.flat, b.add(at, b.index(number * LINE // size)), is_write=is_write)
+
+
+def prefetch(flat: ir.Value, at: ir.Value, *, is_write: bool) -> None:
+    """Fetch a line into the nearest cache."""
+    b.effect(
+        Memref.PREFETCH,
+        [flat, at],
+        isWrite=ir.BoolAttr.get(is_write),
+        localityHint=ir.IntegerAttr.get(b.integer_type(32), 3),
+        isDataCache=ir.BoolAttr.get(True),
+    )
 
 
 def _array_of(op: ir.Operation) -> ir.Value | None:
