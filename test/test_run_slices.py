@@ -31,7 +31,7 @@ def test_what_is_no_slice(text: str) -> None:
 def test_every_run_has_a_slice_of_every_machine() -> None:
     """By the number of its commit."""
     script = (Path(__file__).parent.parent / ".ci" / "run").read_text()
-    assert "git rev-list --count HEAD" in script and "slice=$number/5" in script
+    assert "git rev-list --count HEAD" in script and "slice=$number/10" in script
     simt, orders = "--arch=simt --simt-order=", ("ascending", "descending", "shuffled")
     for machine in ("--arch=cuda --stub", *(simt + order for order in orders)):
         assert f"a_slice_on {machine}" in script
