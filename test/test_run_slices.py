@@ -1,4 +1,4 @@
-"""Slices of the tests (`slices.py`): of five that follow one another, each test is in one."""
+"""Slices of the tests (`slices.py`): of some that follow one another, each test is in one."""
 
 from __future__ import annotations
 
