@@ -19,6 +19,7 @@ from mlirad.passes.cpu.insert_lanes.choice import Candidate
 from mlirad.passes.cpu.insert_lanes.next_lanes import NextLanes
 from mlirad.passes.cpu.insert_lanes.sums import LaneSums
 from mlirad.passes.cpu.insert_lanes.values import Mask, Values
+from mlirad.passes.cpu.insert_lanes.whole_lines import iterations_before_lines
 
 
 class LoopInLanes:
@@ -46,19 +47,23 @@ class LoopInLanes:
                 values.splat(neutral_of(STEPS[s.name], r.type), r.type)
                 for s, r in zip(self.steps, loop.results)
             ]
-            trips = bounds.trips()
+            lower, trips = bounds.lower, bounds.trips()
+            if not self.candidate.is_large and not self.candidate.is_masked:
+                ahead = b.index(iterations_before_lines(values.strides, self.width))
+                sums = self._emit_some(memory, ahead, lower, sums)
+                lower, trips = b.add(lower, ahead), b.sub(trips, ahead)
             remainder = _remaining_trips(trips, self.width)
             vector_trips = b.sub(trips, remainder)
-            last = b.add(bounds.lower, b.mul(vector_trips, bounds.step))
+            last = b.add(lower, b.mul(vector_trips, bounds.step))
             is_even = constant_integer(remainder) == 0
             if self.candidate.is_masked and not is_even:
-                sums = self._emit_full_vectors(memory, bounds.upper, sums, text, trips)
+                sums = self._emit_full_vectors(memory, lower, bounds.upper, sums, text, trips)
             else:
-                sums = self._emit_full_vectors(memory, last, sums, text)
+                sums = self._emit_full_vectors(memory, lower, last, sums, text)
                 if self.candidate.is_large and not is_even:
                     self._go_on(last, sums)
                     return
-                sums = self._emit_remainder(memory, remainder, last, sums)
+                sums = self._emit_some(memory, remainder, last, sums)
             for result, total in zip(loop.results, self._combine_sums(sums)):
                 result.replace_all_uses_with(total)
         loop.erase()
@@ -76,6 +81,7 @@ class LoopInLanes:
     def _emit_full_vectors(
         self,
         memory: Memory,
+        lower: ir.Value,
         last: ir.Value,
         sums: list[ir.Value],
         text: str,
@@ -84,7 +90,7 @@ class LoopInLanes:
         """The iterations that fill vectors; with masks all of them, where it is said how many."""
         bounds = bounds_of(self.loop)[0]
         stride = b.mul(bounds.step, b.index(self.width))
-        full = b.for_loop(bounds.lower, last, stride, sums)
+        full = b.for_loop(lower, last, stride, sums)
         move_remarks(self.loop, full.op)
         if text:
             remark(full.op, text)
@@ -97,10 +103,10 @@ class LoopInLanes:
                 b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
         return list(full.results)
 
-    def _emit_remainder(
+    def _emit_some(
         self, memory: Memory, count: ir.Value, first: ir.Value, sums: list[ir.Value]
     ) -> list[ir.Value]:
-        """The others, fewer than a vector has lanes."""
+        """Iterations that do not fill a vector."""
         if constant_integer(count) == 0:
             return sums
         some = b.compare(b.SGT, count, b.index(0))
