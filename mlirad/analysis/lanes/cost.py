@@ -135,12 +135,19 @@ class Scalar:
             nest = inner[0]
         if expected_trips(nest) < self.width or is_long(nest):
             return False
+        if self._left_over(nest) > self.width:
+            return False
         if any(map(is_while, operations(nest))):
             return False
         strides = self.strides(nest)
         return _is_regular(nest, strides, self.fast) and not any(
             is_far(op, strides) for op in strides.non_arithmetic
         )
+
+    def _left_over(self, loop: ir.Operation) -> float:
+        """Return how many trips LLVM leaves over, which takes four vectors at once."""
+        trips = expected_trips(loop)
+        return trips % (4 * self.width if trips >= 4 * self.width else self.width)
 
     def _vectorized_cost(self, op: ir.Operation) -> float | None:
         """Return the cost of an innermost loop as LLVM vectorizes it; None if LLVM does not."""
@@ -154,8 +161,9 @@ class Scalar:
             return None
         if _has_many_places(strides):
             return None
-        vectors = trips // self.width
-        remaining_cost = (trips % self.width) * self.block(For(op).body)
+        left = self._left_over(op)
+        vectors = (trips - left) // self.width
+        remaining_cost = left * self.block(For(op).body)
         vector_cost = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
         vector_cost += _SPILLED * max(0, len(block_operations(For(op).body)) - _IN_REGISTERS)
         return vectors * (vector_cost + 0.5) + remaining_cost + 6.0 + 8.0 * len(op.results)

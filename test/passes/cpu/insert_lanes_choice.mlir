@@ -176,3 +176,33 @@ func.func @steps(%x: memref<64x1024xf32>, %y: memref<4x64x1024xf32>, %t: index) 
   } {field.any_order}
   return
 }
+
+// LLVM takes four vectors of a loop at once: of 126 iterations it would run 62 one by one, so lanes
+// are better; of 128 it leaves none.
+// CHECK-LABEL: func.func @odd_length
+// CHECK: vector.store
+// CHECK-LABEL: func.func @even_length
+// CHECK-NOT: vector.store
+// CHECK: return
+func.func @odd_length(%x: memref<128xf32>, %y: memref<128xf32>) {
+  %c1 = arith.constant 1 : index
+  %c127 = arith.constant 127 : index
+  scf.for %i = %c1 to %c127 step %c1 {
+    %v = memref.load %x[%i] : memref<128xf32>
+    %w = arith.mulf %v, %v : f32
+    memref.store %w, %y[%i] : memref<128xf32>
+  } {field.any_order}
+  return
+}
+
+func.func @even_length(%x: memref<128xf32>, %y: memref<128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  scf.for %i = %c0 to %c128 step %c1 {
+    %v = memref.load %x[%i] : memref<128xf32>
+    %w = arith.mulf %v, %v : f32
+    memref.store %w, %y[%i] : memref<128xf32>
+  } {field.any_order}
+  return
+}
