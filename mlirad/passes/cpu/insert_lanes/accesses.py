@@ -46,13 +46,12 @@ class Memory:
         self.values, self.addresses = values, Addresses(values)
         self._flat: dict[ir.Value, tuple[ir.Value, list[ir.Value | int]]] = {}
         self._private: dict[ir.Value, ir.Value] = {}
-        self._next: list[
-            NextLanes | NextRows | None
-        ] = []  # of the loops around, the innermost last
+        # what is prefetched in the loops around, the innermost last
+        self._next: list[NextLanes | NextRows | None] = []
 
     @contextmanager
     def fetching(self, following: NextLanes | NextRows | None) -> Iterator[None]:
-        """Prefetch what the next lanes access in a loop, if it is said how."""
+        """Prefetch what the next lanes access in a loop; nothing for None."""
         self._next.append(following)
         try:
             yield
