@@ -36,7 +36,9 @@ def bytes_of_memref(type_: ir.Type) -> int:
 
 
 def bytes_of_number(type_: ir.Type) -> int:
-    """The size of a float or an integer."""
+    """The size of a float, an integer, or an index."""
+    if isinstance(type_, ir.IndexType):
+        return 8
     is_integer = isinstance(type_, ir.IntegerType)
     width = ir.IntegerType(type_).width if is_integer else ir.FloatType(type_).width
     return -(-width // 8)

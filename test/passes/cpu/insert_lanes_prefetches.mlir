@@ -56,3 +56,56 @@ func.func @large(%x: memref<64x13xf32>, %y: memref<64xf32>) {
   } {field.any_order}
   return
 }
+
+// Numbers of cells, as sparse trees keep them, are as wide as addresses: 8 are a line.
+// CHECK-LABEL: func.func @indices
+// CHECK-COUNT-7: memref.prefetch %{{.*}}, read, locality<3>, data : memref<832xi32>
+// CHECK: memref.prefetch %{{.*}}, write, locality<3>, data : memref<64xindex>
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @indices(%x: memref<64x13xi32>, %y: memref<64xindex>) {
+  %k64 = arith.constant 64 : index
+  %k0 = arith.constant 0 : index
+  %k1 = arith.constant 1 : index
+  %k2 = arith.constant 2 : index
+  %k3 = arith.constant 3 : index
+  %k4 = arith.constant 4 : index
+  %k5 = arith.constant 5 : index
+  %k6 = arith.constant 6 : index
+  %k7 = arith.constant 7 : index
+  %k8 = arith.constant 8 : index
+  %k9 = arith.constant 9 : index
+  %k10 = arith.constant 10 : index
+  %k11 = arith.constant 11 : index
+  %k12 = arith.constant 12 : index
+  scf.for %i = %k0 to %k64 step %k1 {
+    %v0 = memref.load %x[%i, %k0] : memref<64x13xi32>
+    %v1 = memref.load %x[%i, %k1] : memref<64x13xi32>
+    %v2 = memref.load %x[%i, %k2] : memref<64x13xi32>
+    %v3 = memref.load %x[%i, %k3] : memref<64x13xi32>
+    %v4 = memref.load %x[%i, %k4] : memref<64x13xi32>
+    %v5 = memref.load %x[%i, %k5] : memref<64x13xi32>
+    %v6 = memref.load %x[%i, %k6] : memref<64x13xi32>
+    %v7 = memref.load %x[%i, %k7] : memref<64x13xi32>
+    %v8 = memref.load %x[%i, %k8] : memref<64x13xi32>
+    %v9 = memref.load %x[%i, %k9] : memref<64x13xi32>
+    %v10 = memref.load %x[%i, %k10] : memref<64x13xi32>
+    %v11 = memref.load %x[%i, %k11] : memref<64x13xi32>
+    %v12 = memref.load %x[%i, %k12] : memref<64x13xi32>
+    %s1 = arith.muli %v0, %v1 : i32
+    %s2 = arith.muli %s1, %v2 : i32
+    %s3 = arith.muli %s2, %v3 : i32
+    %s4 = arith.muli %s3, %v4 : i32
+    %s5 = arith.muli %s4, %v5 : i32
+    %s6 = arith.muli %s5, %v6 : i32
+    %s7 = arith.muli %s6, %v7 : i32
+    %s8 = arith.muli %s7, %v8 : i32
+    %s9 = arith.muli %s8, %v9 : i32
+    %s10 = arith.muli %s9, %v10 : i32
+    %s11 = arith.muli %s10, %v11 : i32
+    %s12 = arith.muli %s11, %v12 : i32
+    %n = arith.index_cast %s12 : i32 to index
+    memref.store %n, %y[%i] : memref<64xindex>
+  } {field.any_order}
+  return
+}
