@@ -111,9 +111,10 @@ def record(threads: int) -> None:
     address = log().words.ctypes.data
     stages, clear = CpuExecutor.stages, Workers._clear
 
-    def recorded(self: CpuExecutor, mode: Mode, config: Config) -> list[Stage]:
+    def recorded(self: CpuExecutor, mode: Mode, config: Config, *, keeps: bool) -> list[Stage]:
         many = max(threads, config.cpu_max_num_threads)
-        made = stages(self, mode, replace(config, cpu_max_num_threads=many, thread_worth=0))
+        cut = replace(config, cpu_max_num_threads=many, thread_worth=0)
+        made = stages(self, mode, cut, keeps=keeps)
         target = Stage(made[-1].name, f"{made[-1].passes},record-accesses{{log={address}}}")
         return [*made[:-1], target]
 

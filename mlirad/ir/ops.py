@@ -107,6 +107,7 @@ class Llvm:
     INTR_MASKED_SCATTER, INTR_MASKED_STORE = "llvm.intr.masked.scatter", "llvm.intr.masked.store"
     INTR_MEMCPY, INTR_MEMMOVE = "llvm.intr.memcpy", "llvm.intr.memmove"
     INTR_MEMSET, INTR_POW, INTTOPTR = "llvm.intr.memset", "llvm.intr.pow", "llvm.inttoptr"
+    INTR_PREFETCH = "llvm.intr.prefetch"
     LOAD, MLIR_ADDRESSOF, MLIR_CONSTANT = "llvm.load", "llvm.mlir.addressof", "llvm.mlir.constant"
     MLIR_POISON, MLIR_UNDEF, MLIR_ZERO = "llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero"
     MUL, OR, PTRTOINT, RETURN = "llvm.mul", "llvm.or", "llvm.ptrtoint", "llvm.return"

@@ -86,8 +86,10 @@ _HARMLESS = {
     Llvm.INTR_LIFETIME_START,
     Llvm.INTR_LIFETIME_END,
     Llvm.INTR_ASSUME,
+    Llvm.INTR_PREFETCH,
 }
-_ALLOCATES, _FREES = "malloc", "free"
+_ALLOCATES = {"malloc": 0, "realloc": 1}  # the operand that is the size
+_FREES = "free"
 
 _TEXT = """
 llvm.func internal @{name}(%is_made: i1, %address: i64, %word: i64)
@@ -148,17 +150,16 @@ def _record(op: ir.Operation) -> None:
                 with before(op):
                     _record_access(op, op.operands[position], record_kind)
     elif op.name not in _HARMLESS and any(_is_pointer(value.type) for value in op.operands):
-        refuse(op, "an op of which no record is known")
+        refuse(op, f"an op of which no record is known: {op.name}")
 
 
 def _record_call(op: ir.Operation) -> None:
     callee = op.attributes.get("callee", None)
     name = "" if callee is None else ir.FlatSymbolRefAttr(callee).value
-    if name == _ALLOCATES:
+    if name in _ALLOCATES:
         with behind(op):
-            _note(
-                _number(1, 1), op.results[0], _word(RecordKind.ALLOCATE, _line(op), op.operands[0])
-            )
+            word = _word(RecordKind.ALLOCATE, _line(op), op.operands[_ALLOCATES[name]])
+            _note(_number(1, 1), op.results[0], word)
     elif name == _FREES:
         with before(op):
             _note(_number(1, 1), op.operands[0], _word(RecordKind.FREE, _line(op)))

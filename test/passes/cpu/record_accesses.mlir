@@ -74,15 +74,24 @@ llvm.func internal @unused(%p: !llvm.ptr, %on: vector<2xi1>, %i: vector<2xi32>) 
 // Memory that a piece allocates is not another's; how much it is, is in a register.
 // CHECK-LABEL: llvm.func internal @allocates
 llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func internal @allocates(%n: i64) {
   // CHECK: llvm.call @malloc
   // CHECK: llvm.or %arg0
   // CHECK: llvm.call @record.access
   %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+  // CHECK: llvm.call @realloc
+  // CHECK: llvm.or %arg0
+  // CHECK: llvm.call @record.access
+  %q = llvm.call @realloc(%p, %n) : (!llvm.ptr, i64) -> !llvm.ptr
   // CHECK: llvm.call @record.access
   // CHECK-NEXT: llvm.call @free
-  llvm.call @free(%p) : (!llvm.ptr) -> ()
+  llvm.call @free(%q) : (!llvm.ptr) -> ()
+  // A prefetch accesses nothing.
+  // CHECK-NOT: llvm.call @record.access
+  // CHECK: llvm.intr.prefetch
+  "llvm.intr.prefetch"(%q) {rw = 0 : i32, hint = 3 : i32, cache = 1 : i32} : (!llvm.ptr) -> ()
   llvm.return
 }
 
