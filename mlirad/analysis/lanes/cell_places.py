@@ -14,14 +14,14 @@ from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 
 _MOST = 1 << 30  # elements of an array, and of a distance
-_BITS = 32
+BITS = 32  # of a number of cells
 
 Term = tuple[ir.Value, int]  # an index, and by how many elements it goes on
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """The element of an access: cells begin at multiples of `unit`, which one is the sum of
-    `terms`, and the element is `distance` behind its first."""
+    """The element of an access: `terms` add up to where its cell begins, which is a multiple of
+    `unit`, and it is `distance` elements behind that."""
 
     terms: tuple[Term, ...]
     distance: int
@@ -52,4 +52,4 @@ def cell_of(
 
 def _is_wide(value: ir.Value) -> bool:
     type_ = value.type
-    return isinstance(type_, ir.IndexType) or ir.IntegerType(type_).width >= _BITS
+    return isinstance(type_, ir.IndexType) or ir.IntegerType(type_).width >= BITS

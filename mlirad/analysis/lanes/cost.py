@@ -40,6 +40,7 @@ _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
 _TOLD = 16  # places of an array that LLVM knows to be apart
+_AT_ONCE = 4  # vectors of a loop that LLVM takes
 _ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
 _UPDATED_ROW = 5.0  # where rows are loaded, combined with columns, and stored
 _FREE = (Arith.CONSTANT, Arith.INDEX_CAST, Scf.YIELD, Scf.CONDITION)
@@ -145,9 +146,9 @@ class Scalar:
         )
 
     def _left_over(self, loop: ir.Operation) -> float:
-        """Return how many trips LLVM leaves over, which takes four vectors at once."""
-        trips = expected_trips(loop)
-        return trips % (4 * self.width if trips >= 4 * self.width else self.width)
+        """Return how many trips LLVM leaves to scalar code."""
+        trips, most = expected_trips(loop), _AT_ONCE * self.width
+        return trips % (most if trips >= most else self.width)
 
     def _vectorized_cost(self, op: ir.Operation) -> float | None:
         """Return the cost of an innermost loop as LLVM vectorizes it; None if LLVM does not."""

@@ -16,10 +16,16 @@ import msgspec
 from mlirad.analysis.lanes.cell_places import Cell, cell_of
 from mlirad.analysis.lanes.cell_rows import rows_of_loads, rows_of_updates
 from mlirad.analysis.lanes.lane_meetings import Meetings
-from mlirad.analysis.lanes.steps import DYNAMIC, accessed_element, address_step
+from mlirad.analysis.lanes.steps import (
+    DYNAMIC,
+    accessed_element,
+    address_step,
+    covered_elements,
+    element_sum,
+)
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.lanes.updates import STEPS, Update
-from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.linear import Linear
 from mlirad.bindings import ir
 from mlirad.ir.ops import Memref
 from mlirad.ir.walk import attributes_of, block_operations, operations
@@ -50,18 +56,17 @@ class Access(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True, eq=False):
-    """Accesses to elements of a row, in the order of the elements: what is done in the place of
-    one of them, `at`. `numbers` are their positions in the row, `start` is where the row begins,
-    beside the element of `at`. Rows begin every `step` elements, or, of `length` elements, at a
-    `cell`."""
+    """Accesses to elements of a row of `length` elements, in their order, which are done in the
+    place of one of them, `at`. `numbers` are their positions in the row. Rows begin every `step`
+    elements, the first `start` elements behind the element of `at`, or at a `cell`."""
 
     at: ir.Operation
     ops: tuple[ir.Operation, ...]
     numbers: tuple[int, ...]
     start: int
     step: int
-    cell: Cell | None = None
-    length: int = ROW
+    length: int
+    cell: Cell | None
 
 
 class Groups:
@@ -88,7 +93,7 @@ class Groups:
             access = None if kind is None else self.access(op, position)
             if kind is None or access is None or not _has_rows(kind, access):
                 continue
-            way = update_way(self.updates[op]) if kind is Kind.UPDATE else None
+            way = _update_way(self.updates[op]) if kind is Kind.UPDATE else None
             key = (kind, way, _memref(op), access.step, access.base)
             alike.setdefault(key, []).append(access)
         if all(len(accesses) == 1 for accesses in alike.values()):
@@ -107,7 +112,7 @@ class Groups:
         """Return what an access does that may be one of a group."""
         update = self.updates.get(op)
         if update is not None:
-            return Kind.UPDATE if update_way(update) is not None else None
+            return Kind.UPDATE if _update_way(update) is not None else None
         if op in self._single or op.name not in (Memref.LOAD, Memref.STORE):
             return None
         return Kind.LOAD if op.name == Memref.LOAD else Kind.STORE
@@ -133,19 +138,14 @@ class Groups:
             return self._at_cell(op, position, type_, indices)
         if distance not in _APART:
             return None
-        total: Linear[ir.Value] = number(0)
-        for index, step in zip(indices, steps):
-            total = total.plus(linear_form(index), step)
+        total = element_sum(memref, indices)
         return Access(op, position, distance, Linear(total.terms, 0), total.constant)
 
     def _at_cell(
         self, op: ir.Operation, position: int, type_: ir.MemRefType, indices: list[ir.Value]
     ) -> Access | None:
-        if not type_.has_static_shape:
-            return None
         steps, _ = type_.get_strides_and_offset()
-        size = 1 + sum((extent - 1) * step for extent, step in zip(type_.shape, steps))
-        cell = cell_of(self._strides, size, steps, indices)
+        cell = cell_of(self._strides, covered_elements(type_), steps, indices)
         if cell is None:
             return None
         return Access(op, position, 0, cell.terms, cell.distance, cell)
@@ -157,7 +157,7 @@ def _has_rows(kind: Kind, access: Access) -> bool:
     return kind is Kind.LOAD or (kind is Kind.UPDATE) == (access.cell is not None)
 
 
-def update_way(update: Update) -> Hashable:
+def _update_way(update: Update) -> Hashable:
     """Return what updates have in common that may be done together; None of others."""
     if not update.is_sum:
         return None
@@ -174,7 +174,7 @@ class _Row(msgspec.Struct, frozen=True):
 
     accesses: list[Access]
     start: int
-    length: int = ROW
+    length: int
 
 
 def _rows(accesses: Sequence[Access], kind: Kind) -> Iterator[_Row]:
@@ -194,7 +194,7 @@ def _rows(accesses: Sequence[Access], kind: Kind) -> Iterator[_Row]:
         row = [offset for offset in waiting if offset < waiting[0] + ROW]
         group_row = row if len(row) >= least else row[:1]
         if len(row) >= least:
-            yield _Row([first[offset] for offset in row], row[0])
+            yield _Row([first[offset] for offset in row], row[0], row[-1] + 1 - row[0])
         waiting = waiting[len(group_row) :]
 
 
@@ -208,8 +208,8 @@ def _group(row: _Row, kind: Kind) -> Group:
         tuple(access.offset - row.start for access in row.accesses),
         row.start - at.offset,
         at.step,
-        None if cell is None else Cell(cell.terms, row.start, cell.unit),
         row.length,
+        None if cell is None else Cell(cell.terms, row.start, cell.unit),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlirad.analysis.lanes.strides import Strides
+from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
 from mlirad.ir.ops import Memref
 
@@ -28,6 +29,25 @@ def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) ->
             return None
         total += stride * step if stride else 0
     return total
+
+
+def element_sum(memref: ir.Value, indices: list[ir.Value]) -> Linear[ir.Value]:
+    """Return which element of memory an access to an array of known strides is to, from where its
+    indices are 0."""
+    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
+    total: Linear[ir.Value] = number(0)
+    for index, step in zip(indices, steps):
+        total = total.plus(linear_form(index), step)
+    return total
+
+
+def covered_elements(type_: ir.MemRefType) -> int:
+    """Return how many elements lie from the first of an array to its last; DYNAMIC if that is not
+    known."""
+    steps, _ = type_.get_strides_and_offset()
+    if not type_.has_static_shape or DYNAMIC in steps:
+        return DYNAMIC
+    return 1 + sum((extent - 1) * step for extent, step in zip(type_.shape, steps))
 
 
 def spread_over(

@@ -205,8 +205,7 @@ class Memory:
             place, width = self._place(memref, indices), self.values.width
             self._fetch_next(place, None)
             start = b.add(place.offset, b.index(group.start))
-            length = group.numbers[-1] + 1
-            columns = load_columns(place.flat, start, group.step, width, length)
+            columns = load_columns(place.flat, start, group.step, width, group.length)
         for op, number in zip(group.ops, group.numbers):
             self.values.set(op.results[0], columns[number])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mlirad.analysis.lanes.steps import DYNAMIC
+from mlirad.analysis.lanes.steps import DYNAMIC, covered_elements
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.ops import Memref
@@ -117,11 +117,10 @@ def flatten_memref(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
     type_ = ir.MemRefType(memref.type)
     strides, _ = type_.get_strides_and_offset()
     rank = len(strides)
-    if all(stride != DYNAMIC for stride in strides) and all(n != DYNAMIC for n in type_.shape):
-        size = 1 + sum((n - 1) * stride for n, stride in zip(type_.shape, strides))
+    size = covered_elements(type_)
+    if size != DYNAMIC:
         steps: list[ir.Value | int] = list(strides)
     else:
-        size = DYNAMIC
         index = b.index_type()
         base = ir.MemRefType.get([], type_.element_type)
         described = ir.Operation.create(

@@ -122,11 +122,10 @@ class Body:
             self._emit_per_lane([update.load, *update.steps, update.store], update.load, mask)
 
     def _store_together(self, group: Group) -> None:
-        updates = [self.meetings.updates[op] for op in group.ops if op in self.meetings.updates]
-        if updates:
-            self.memory.update_together(group, updates)
-        else:
+        if group.cell is None:
             self.memory.store_together(group)
+        else:
+            self.memory.update_together(group, [self.meetings.updates[op] for op in group.ops])
 
     def _emit_sum(self, update: Update, mask: Mask) -> None:
         """Combine what lanes add to one element, then add that."""

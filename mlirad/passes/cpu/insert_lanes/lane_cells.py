@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.lanes.cell_places import Cell, Term, cell_of
+from mlirad.analysis.lanes.cell_places import BITS, Cell, Term, cell_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.vectors import extract
 from mlirad.passes.cpu.insert_lanes.values import Values
-
-_BITS = 32
 
 
 def lane_cells(
@@ -40,7 +38,7 @@ def _offsets(values: Values, terms: Sequence[Term], unit: int) -> list[ir.Value]
     """The offsets of cells of `unit` elements, lane by lane, made once in a block."""
 
     def numbers() -> list[ir.Value]:
-        i32 = b.integer_type(_BITS)
+        i32 = b.integer_type(BITS)
         total: ir.Value | None = None
         for leaf, step in terms:
             vector = _narrow(values, values.vector(leaf))
@@ -57,7 +55,7 @@ def _offsets(values: Values, terms: Sequence[Term], unit: int) -> list[ir.Value]
 
 
 def _narrow(values: Values, vector: ir.Value) -> ir.Value:
-    element, i32 = ir.VectorType(vector.type).element_type, b.integer_type(_BITS)
+    element, i32 = ir.VectorType(vector.type).element_type, b.integer_type(BITS)
     if element == i32:
         return vector
     narrow = values.vector_type(i32)

@@ -6,9 +6,8 @@ a loop over the interior of a row, then take twice the accesses.
 
 from __future__ import annotations
 
-from mlirad.analysis.lanes.steps import DYNAMIC, address_step
+from mlirad.analysis.lanes.steps import DYNAMIC, address_step, element_sum
 from mlirad.analysis.lanes.strides import Strides
-from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.ops import Memref
@@ -43,8 +42,5 @@ def _start(op: ir.Operation, strides: Strides, width: int) -> int | None:
     steps, offset = ir.MemRefType(memref.type).get_strides_and_offset()
     if offset == DYNAMIC or DYNAMIC in steps:
         return None
-    total: Linear[ir.Value] = number(offset)
-    for index, step in zip(indices, steps):
-        total = total.plus(linear_form(index), step)
-    base = total.without(For(strides.loop).induction)
-    return None if any(factor % width for _, factor in base.terms) else base.constant
+    base = element_sum(memref, indices).without(For(strides.loop).induction)
+    return None if any(factor % width for _, factor in base.terms) else offset + base.constant
