@@ -80,6 +80,12 @@ class CoveredBoxes:
                 return
         self._boxes = [*self._boxes[1 - self._limit :], box]
 
+    def copy(self) -> CoveredBoxes:
+        """Return an equal object, to which boxes may be added."""
+        covered = CoveredBoxes(self._limit)
+        covered._boxes = [*self._boxes]
+        return covered
+
     def holds(self, box: Box) -> bool:
         """Return whether a box is known to be covered."""
         return any(lies_in(box, member) for member in self._boxes)

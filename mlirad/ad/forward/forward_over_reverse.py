@@ -55,6 +55,7 @@ class ForwardOverReverse(Order):
         self.copied = (ADJOINT, *self.of_adjoints)
         self.given = list(fields)
         self._prepared: dict[Variant, int] = {}  # version of duals when one was last looked at
+        self._followed: set[Variant] = set()  # of whose launches nothing is left to be kept
         self._arrays: dict[int, Ndarray] = {}  # of recorded launches, by address
         self.overwritten = OverwrittenFields(program)
         self.moved = MovedTangents(program)
@@ -130,10 +131,15 @@ class ForwardOverReverse(Order):
 
     def before_run(self, launch: Launch, *, is_constant: bool) -> None:
         """Keep what it overwrites; a function without a derivative may launch what has none."""
-        self._before_write(launch.variant, launch.arrays)
-        notes = launch.variant.notes
-        written = notes.accesses().written if is_constant else notes.footprints().written
+        variant = launch.variant
+        if variant in self._followed and not is_constant:
+            return
+        self._before_write(variant, launch.arrays)
+        accesses, footprints = variant.notes.accesses(), variant.notes.footprints()
+        written = accesses.written if is_constant else footprints.written
         self.overwritten.before_launch(written, launch.values)
+        if not launch.arrays and self.overwritten.are_complete(accesses.written_fields):
+            self._followed.add(variant)
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
         """Note arrays, beside which their tangents lie from now on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import WHOLE, Box, CoveredBoxes, within_shape
 from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.memory.deferred_writes import Copies
 from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
 
@@ -39,6 +40,8 @@ class OverwrittenFields:
         self._covered: dict[str, CoveredBoxes] = {}
         self._complete: set[str] = set()  # fields of which nothing is left to be kept
         self._kept: dict[Elements, list[tuple[Box, Kept]]] = {}
+        # those that an earlier program kept, and that were not put back since
+        self._copies: dict[Elements, Copies] = {}
 
     def before_launch(self, written: Sequence[Footprint], values: Sequence[Any]) -> None:
         """Keep what a launch is about to overwrite."""
@@ -47,6 +50,10 @@ class OverwrittenFields:
                 elements = self._program.fields[footprint.array].elements
                 self.before_write(footprint.array, elements, footprint.box(values))
 
+    def are_complete(self, symbols: Set[str]) -> bool:
+        """Return whether nothing is left to be kept of some fields."""
+        return self._complete.issuperset(symbols)
+
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
         """Keep a box of a field that is about to be written; of a small one, all elements."""
         covered = self._covered.get(symbol)
@@ -54,13 +61,11 @@ class OverwrittenFields:
             covered = self._covered[symbol] = self._begin(symbol, elements)
         bounded = within_shape(box, elements.shape)  # boxes of known ends that line up are one
         if not covered.holds(bounded):
-            everything = within_shape(WHOLE, elements.shape)
-            copied = everything if _is_small(elements) else bounded
+            copied = within_shape(WHOLE, elements.shape) if _is_small(elements) else bounded
             covered.add(copied)
             copy = self._arena.keep(elements, copied, f"'{symbol}'")
             self._kept.setdefault(elements, []).append((copied, copy))
-            if covered.holds(everything):
-                self._complete.add(symbol)
+            self._note_complete(symbol, elements, covered)
 
     def _begin(self, symbol: str, elements: Elements) -> CoveredBoxes:
         """Return the boxes of a field that are kept before the first write to it: those that are
@@ -68,18 +73,27 @@ class OverwrittenFields:
         covered = CoveredBoxes()
         if self._program.derivatives.are_derivatives(symbol):
             covered.add(WHOLE)
-        elif copies := elements.kept_copies():
-            self._kept[elements] = list(copies)
-            for box, _ in copies:
-                covered.add(box)
+        elif (copies := elements.copies()) is not None:
+            self._copies[elements] = copies
+            covered = copies.covered.copy()
+        self._note_complete(symbol, elements, covered)
         return covered
+
+    def _note_complete(self, symbol: str, elements: Elements, covered: CoveredBoxes) -> None:
+        if covered.holds(within_shape(WHOLE, elements.shape)):
+            self._complete.add(symbol)
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
         self._program.threads.check_alone_since(self._others_changes)
         self._program.random.rewind(self._draws)
-        for elements, copies in self._kept.items():
-            elements.put_back(copies, self._program.backlog)
+        backlog = self._program.backlog
+        for elements in dict.fromkeys([*self._copies, *self._kept]):
+            copies, kept = self._copies.get(elements), self._kept.get(elements, [])
+            if copies is None:
+                elements.put_back(kept, backlog)
+            elif kept or not elements.put_back_again(copies, backlog):
+                elements.put_back([*elements.kept(copies), *kept], backlog)
 
 
 class OverwrittenArrays:

@@ -34,11 +34,15 @@ class UnreadTangents:
         self._program, self._reverse_mode = program, reverse_mode
         self._run: list[Variant | Passing] = []
         self._without: set[Variant] = set()  # launched without tangents
+        self._with: set[Variant] = set()
 
     def may_miss(self, variant: Variant) -> bool:
         """Return whether a launch, which is noted, may do without tangents."""
         self._run.append(variant)
+        if variant in self._with:
+            return False
         if self._program.derivatives.read_tangents.get(variant, True) or variant.array_positions:
+            self._with.add(variant)
             return False
         self._without.add(variant)
         return True

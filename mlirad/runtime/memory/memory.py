@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 
 from mlirad.dialect.field_layout import Kind
-from mlirad.runtime.boxes import Box, KnownBox
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.deferred_writes import Backlog, LaterWrites
+from mlirad.runtime.memory.deferred_writes import Backlog, Copies, LaterWrites
 from mlirad.runtime.memory.values import Values
 
 DType = np.dtype[Any]
@@ -184,8 +184,17 @@ class Elements(ABC):
         for _, copy in reversed(copies):
             copy.restore()
 
-    def kept_copies(self) -> list[tuple[KnownBox, Kept]]:
-        """The copies of boxes that are still to be put back."""
+    def copies(self) -> Copies | None:
+        """The copies of boxes that are still to be put back; None if there are none."""
+        return None
+
+    def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
+        """Put back what was once still to be put back, when elements are used; False, and nothing
+        done, where that is not possible any more."""
+        return False
+
+    def kept(self, copies: Copies) -> list[tuple[Box, Kept]]:
+        """Return copies that were still to be put back, one by one."""
         return []
 
     def lend(self, *, writable: bool = False) -> Values | None:

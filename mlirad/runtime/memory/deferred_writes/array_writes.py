@@ -6,35 +6,14 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from mlirad.ir.memory.large_arrays import LEAST
 from mlirad.runtime.boxes import Box, KnownBox, lies_in, within_shape
+from mlirad.runtime.memory.deferred_writes.copies import Copies
 from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, Ends, LaterWrites
+from mlirad.runtime.memory.deferred_writes.write import Write
 from mlirad.runtime.memory.short_axes import assign, set_all
 from mlirad.runtime.memory.values import Values, part
-
-
-class Write(NamedTuple):
-    """A write to a box: of a copy, or of zeros (None), which are of whole rows."""
-
-    box: KnownBox
-    copy: Values | None
-
-    @property
-    def first(self) -> int:
-        """The first row; a row is all elements with one first index."""
-        return self.box[0][0]
-
-    @property
-    def last(self) -> int:
-        """The last row."""
-        return self.box[0][1]
-
-    def outside(self, first: int, last: int) -> list[Write]:
-        """Return the parts of zeros that are outside of some rows."""
-        ends = ((self.first, min(self.last, first - 1)), (max(self.first, last + 1), self.last))
-        return [Write((rows, *self.box[1:]), None) for rows in ends if rows[0] <= rows[1]]
 
 
 class Room:
@@ -64,6 +43,7 @@ class DeferredWrites(LaterWrites):
 
     __slots__ = (
         "_backlog",
+        "_copies",
         "_firsts",
         "_have_rows",
         "_home",
@@ -82,6 +62,7 @@ class DeferredWrites(LaterWrites):
             room.members.append(self)
         self._whole = tuple((0, extent - 1) for extent in memory.shape)
         self._writes, self._firsts = list[Write](), list[int]()  # in the order of rows; their first
+        self._copies: Copies | None = None  # if they are all of the writes
         self._backlog = _NO_BACKLOG
         self._home: tuple[Values, list[Write]] | None = None  # of an array that moved
         self.is_lent = False  # to somebody who looks at any time
@@ -130,9 +111,24 @@ class DeferredWrites(LaterWrites):
             self._replace(ordered)
         return True
 
-    def copies(self) -> list[tuple[KnownBox, Values]]:
-        """The copies whose writes are deferred, with their boxes, in the order of rows."""
-        return [(write.box, write.copy) for write in self._writes if write.copy is not None]
+    def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
+        """Defer writes of copies that were deferred before; whether they are deferred."""
+        with backlog.lock:
+            if not self.are_possible or not copies.include(self._writes):
+                return False
+            self._backlog = backlog
+            self._writes, self._firsts = [*copies.writes], [*copies.firsts]
+            self._copies = copies
+            backlog.arrays.add(self)
+        return True
+
+    def copies(self) -> Copies | None:
+        """The copies whose writes are deferred; None if there are none."""
+        if not self._writes:
+            return None
+        if self._copies is None:
+            self._copies = Copies([write for write in self._writes if write.copy is not None])
+        return self._copies if self._copies.writes else None
 
     # Do them.
 
@@ -140,26 +136,20 @@ class DeferredWrites(LaterWrites):
         """Do all of them, or those to some rows: the first and the last of each range."""
         if self._writes:
             with self._backlog.lock:
-                self._finish_ranges(self._whole[:1] if rows is None else rows)
+                for first, last in self._whole[:1] if rows is None else rows:
+                    if first <= last and (writes := self._writes[span := self._span(first, last)]):
+                        self._finish_rows(first, last, span, writes)
 
     def release_copies(self) -> None:
         """Do those of copies."""
         if any(write.copy is not None for write in self._writes):
             self.finish()
 
-    def _finish_ranges(self, ranges: Sequence[Ends]) -> None:
+    def _finish_rows(self, first: int, last: int, span: slice, writes: Sequence[Write]) -> None:
         room = None if self._have_rows else self._room
-        if room is not None and self.are_zeros and room.clear():
-            return
-        for first, last in ranges:
-            if first <= last:
-                self._finish_rows(first, last)
-
-    def _finish_rows(self, first: int, last: int) -> None:
-        rows = self._span(first, last)
-        if writes := self._writes[rows]:
+        if room is None or not self.are_zeros or not room.clear():
             left = [piece for write in writes for piece in self._finish(write, first, last)]
-            self._replace(left, rows)  # behind the writes: others look whether there are any
+            self._replace(left, span)  # behind the writes: others look whether there are any
 
     def _finish(self, write: Write, first: int, last: int) -> list[Write]:
         """Do a write, of zeros those to some rows; what is left of it."""
@@ -185,6 +175,8 @@ class DeferredWrites(LaterWrites):
 
     def drop_box(self, box: Box) -> None:
         """Forget those to elements of a box, all of which are about to be set."""
+        if self._drop_copy(box):
+            return
         bounds = within_shape(box, self._memory.shape)
         if len(box) != len(bounds):
             return
@@ -196,6 +188,21 @@ class DeferredWrites(LaterWrites):
             if writes := self._writes[rows]:
                 left = [piece for write in writes for piece in self._outside(write, bounds)]
                 self._replace(left, rows)
+
+    def _drop_copy(self, box: Box) -> bool:
+        """Forget the write of a copy to just this box; whether there was one."""
+        first = box[0][0] if box else None
+        if first is None:
+            return False
+        with self._backlog.lock:
+            place = bisect_right(self._firsts, first) - 1
+            if place < 0 or self._writes[place].copy is None or self._writes[place].box != box:
+                return False
+            del self._firsts[place], self._writes[place]
+            self._copies = None
+            if not self._writes:
+                self._backlog.arrays.discard(self)
+        return True
 
     def _outside(self, write: Write, box: KnownBox) -> list[Write]:
         if lies_in(write.box, box):
@@ -249,6 +256,7 @@ class DeferredWrites(LaterWrites):
     def _replace(self, writes: list[Write], rows: slice = _ALL) -> None:
         """Have others instead of some; be in the backlog while there are any."""
         if writes or self._writes[rows]:
+            self._copies = None
             self._firsts[rows] = [write.first for write in writes]
             self._writes[rows] = writes
             if self._writes:

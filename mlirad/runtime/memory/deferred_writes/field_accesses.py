@@ -38,15 +38,17 @@ class FieldAccesses:
     ) -> Sequence[Begun]:
         """Do the deferred writes to what a launch touches, but for those to what it sets; the words
         that are set, for this launch alone."""
-        if self._fields.isdisjoint(backlog.arrays):
+        waiting = backlog.arrays
+        if self._fields.isdisjoint(waiting):
             return ()
         for writes, boxes in self._sets:
-            for box in boxes if writes else ():
-                writes.drop_box(box(values))
+            if writes in waiting:
+                for box in boxes:
+                    writes.drop_box(box(values))
         for name, word in begun:
             word[0] = name in self._begun and self._begins(name, values)
         for writes, ranges in self._rows:
-            if writes:
+            if writes in waiting:
                 writes.finish(None if ranges is None else [box(values)[0] for box in ranges])
         return begun
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.boxes import Box, KnownBox, within_shape
+from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.memory.blocks import Blocks
-from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, Room
+from mlirad.runtime.memory.deferred_writes import Backlog, Copies, DeferredWrites, Room
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.short_axes import SHORT_FILL, assign, copied, exchange, set_all
 from mlirad.runtime.memory.values import bits, part, same_bits
@@ -46,9 +46,18 @@ class HostElements(Elements):
         if not self.deferred.put_back(boxes, backlog):
             super().put_back(copies, backlog)
 
-    def kept_copies(self) -> list[tuple[KnownBox, Kept]]:
-        """The copies that are still to be put back."""
-        return [(box, HostKept(self, box, copy)) for box, copy in self.deferred.copies()]
+    def copies(self) -> Copies | None:
+        return self.deferred.copies()
+
+    def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
+        return self.deferred.put_back_again(copies, backlog)
+
+    def kept(self, copies: Copies) -> list[tuple[Box, Kept]]:
+        return [
+            (write.box, HostKept(self, write.box, write.copy))
+            for write in copies.writes
+            if write.copy is not None
+        ]
 
     def lend(self, *, writable: bool = False) -> Values | None:
         """A view, read-only unless it is to be `writable`; from now on all writes are done at once,
