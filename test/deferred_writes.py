@@ -6,20 +6,16 @@ what looks at one too early finds them. A plugin of pytest:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 
 from mlirad.ir.memory import large_arrays
 from mlirad.passes.memory import insert_first_updates, mark_touched_rows
-from mlirad.runtime.boxes import KnownBox
-from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites, array_writes
-from mlirad.runtime.memory.device import deferred_zeros
+from mlirad.runtime.memory.deferred_writes import Backlog, Copies, DeferredWrites, later_writes
 from mlirad.runtime.memory.device.deferred_zeros import DeferredZeros
-from mlirad.runtime.memory.values import Values, part
+from mlirad.runtime.memory.values import part
 
-_clear, _put_back = DeferredWrites.clear, DeferredWrites.put_back
+_clear, _put_back = DeferredWrites.clear, DeferredWrites._put_back
 _clear_on_device = DeferredZeros.clear
 
 
@@ -38,26 +34,22 @@ def _defer_on_device(self: DeferredZeros, backlog: Backlog) -> bool:
     return is_deferred
 
 
-def _defer_copies(
-    self: DeferredWrites, copies: Mapping[KnownBox, Values | None], backlog: Backlog
-) -> bool:
-    is_deferred = _put_back(self, copies, backlog)
-    if is_deferred and self._memory.dtype.kind == "f":
-        for write in self._writes:
-            part(self._memory, write.box)[...] = np.nan
-    return is_deferred
+def _defer_copies(self: DeferredWrites, copies: Copies) -> None:
+    _put_back(self, copies)
+    if self._memory.dtype.kind == "f":
+        for box in copies.values:
+            part(self._memory, box)[...] = np.nan
 
 
 def defer_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, until the test ends."""
     monkeypatch.setattr(DeferredWrites, "clear", _defer_zeros)
-    monkeypatch.setattr(DeferredWrites, "put_back", _defer_copies)
+    monkeypatch.setattr(DeferredWrites, "_put_back", _defer_copies)
     monkeypatch.setattr(DeferredZeros, "clear", _defer_on_device)
-    modules = insert_first_updates, mark_touched_rows, array_writes, deferred_zeros, large_arrays
+    modules = insert_first_updates, mark_touched_rows, later_writes, large_arrays
     for module in modules:
         monkeypatch.setattr(module, "LEAST", 1)
-    for rows in ("LEAST_ROW", "LEAST_KEPT_ROW"):
-        monkeypatch.setattr(large_arrays, rows, 1)
+    monkeypatch.setattr(large_arrays, "LEAST_ROW", 1)
 
 
 @pytest.fixture(autouse=True)

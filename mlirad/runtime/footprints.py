@@ -3,7 +3,7 @@ launch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -242,6 +242,12 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
         footprint = Footprint(_array(entry["array"]), _place(entry["place"]), axes, part_name)
         groups[ir.StringAttr(entry["access"]).value].append(footprint)
     return list(groups.values())
+
+
+def box_arguments(boxes: Iterable[Axes]) -> list[int]:
+    """The numbers of the arguments that bounds of boxes depend on."""
+    bounds = [bound for axes in boxes for axis in axes for bound in (axis.low, axis.high)]
+    return sorted({number for bound in bounds if bound is not None for number in bound.names})
 
 
 def launch_boxes(boxes: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:

@@ -12,7 +12,7 @@ from mlirad.lang.kernels.launch import Launch
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import WHOLE, Box, CoveredBoxes, within_shape
 from mlirad.runtime.footprints import Footprint
-from mlirad.runtime.memory.deferred_writes import Copies
+from mlirad.runtime.memory.deferred_writes import Copies, LaterWrites
 from mlirad.runtime.memory.memory import Elements, Index, Kept
 from mlirad.runtime.program import Program
 
@@ -41,7 +41,7 @@ class OverwrittenFields:
         self._complete: set[str] = set()  # fields of which nothing is left to be kept
         self._kept: dict[Elements, list[tuple[Box, Kept]]] = {}
         # those that an earlier program kept, and that were not put back since
-        self._copies: dict[Elements, Copies] = {}
+        self._copies: dict[Elements, tuple[LaterWrites, Copies]] = {}
 
     def before_launch(self, written: Sequence[Footprint], values: Sequence[Any]) -> None:
         """Keep what a launch is about to overwrite."""
@@ -73,8 +73,8 @@ class OverwrittenFields:
         covered = CoveredBoxes()
         if self._program.derivatives.are_derivatives(symbol):
             covered.add(WHOLE)
-        elif (copies := elements.copies()) is not None:
-            self._copies[elements] = copies
+        elif (later := elements.deferred) is not None and (copies := later.copies()) is not None:
+            self._copies[elements] = later, copies
             covered = copies.covered.copy()
         self._note_complete(symbol, elements, covered)
         return covered
@@ -89,11 +89,13 @@ class OverwrittenFields:
         self._program.random.rewind(self._draws)
         backlog = self._program.backlog
         for elements in dict.fromkeys([*self._copies, *self._kept]):
-            copies, kept = self._copies.get(elements), self._kept.get(elements, [])
-            if copies is None:
-                elements.put_back(kept, backlog)
-            elif kept or not elements.put_back_again(copies, backlog):
-                elements.put_back([*elements.kept(copies), *kept], backlog)
+            earlier, added = self._copies.get(elements), self._kept.get(elements, [])
+            if earlier is None:
+                elements.put_back(added, backlog)
+                continue
+            later, copies = earlier
+            if added or not later.put_back_again(copies, backlog):
+                elements.put_back([*elements.kept_copies(copies), *added], backlog)
 
 
 class OverwrittenArrays:

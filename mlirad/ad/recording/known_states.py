@@ -17,7 +17,7 @@ from mlirad.lang.kernels.launch import Launch
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.executor.executor import Code
-from mlirad.runtime.footprints import Footprints
+from mlirad.runtime.footprints import box_arguments
 from mlirad.runtime.kernels.codes import Codes, Derivative
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
@@ -132,7 +132,9 @@ class KnownStates:
         numbers = self.numbers.get(variant)
         if numbers is None:
             footprints = [piece.derivative.footprints for piece in recipe.pieces]
-            numbers = self.numbers[variant] = _box_arguments(footprints)
+            accesses = [access for f in footprints for access in (*f.needed, *f.written)]
+            boxes = [access.axes for access in accesses]
+            numbers = self.numbers[variant] = tuple(box_arguments(boxes))
         return numbers
 
 
@@ -144,15 +146,3 @@ def known_states(program: Program, reverse_mode: Mode) -> KnownStates:
     if states is None or states.are_full or not states.hold(program):
         states = by_mode[reverse_mode] = KnownStates(program)
     return states
-
-
-def _box_arguments(footprints: Sequence[Footprints]) -> tuple[int, ...]:
-    """Return the numbers of the arguments that bounds of boxes depend on."""
-    axes = [
-        axis
-        for accesses in footprints
-        for access in (*accesses.needed, *accesses.written)
-        for axis in access.axes
-    ]
-    bounds = [bound for axis in axes for bound in (axis.low, axis.high) if bound is not None]
-    return tuple(sorted({number for bound in bounds for number, _ in bound.terms}))

@@ -9,8 +9,7 @@ from mlirad.dialect.field import array_of, element_type
 from mlirad.dialect.snode import duals_of, places
 
 LEAST = 1 << 18  # bytes
-# of a row, to which zeros, or copies, are then written by themselves
-LEAST_ROW, LEAST_KEPT_ROW = 1 << 18, 1 << 14
+LEAST_ROW = 1 << 14  # of a row, to which zeros, or copies, are then written by themselves
 
 
 def derivatives(module: ir.Operation) -> set[str]:
@@ -44,10 +43,9 @@ def bytes_of_number(type_: ir.Type) -> int:
     return -(-width // 8)
 
 
-def has_large_rows(array: ir.Type, *, is_derivative: bool) -> bool:
+def has_large_rows(array: ir.Type) -> bool:
     """Return whether the rows of a large array, all elements with one first index, are large."""
     extents, size = array_of(array)[1], bytes_of(array)
     if not extents or extents[0] < 2 or min(extents) < 1:
         return False
-    least = LEAST_ROW if is_derivative else LEAST_KEPT_ROW
-    return size >= LEAST and size >= least * extents[0]
+    return size >= LEAST and size >= LEAST_ROW * extents[0]

@@ -53,7 +53,7 @@ def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
         boxes, extents = [_swept(access, numbers) for access in accesses], array_of(array)[1]
         if _reach_all_once(boxes, extents):
             _begin(module, kernels[0], root, accesses)
-        elif rows and has_large_rows(array, is_derivative=True):
+        elif rows and has_large_rows(array):
             for row, sums in _whole_rows(accesses, boxes, extents)[:1]:
                 _begin(module, kernels[0], root, sums, is_row=True)
                 begun[root] = [(Axis(row, row),)]

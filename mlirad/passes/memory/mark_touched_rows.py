@@ -23,7 +23,7 @@ from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.analysis.linear import Linear, number
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_store
-from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives, has_large_rows
+from mlirad.ir.memory.large_arrays import LEAST, bytes_of, has_large_rows
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
 from mlirad.ir.walk import enclosing, functions
@@ -36,14 +36,14 @@ def mark_touched_rows(module: ir.Operation) -> None:
     kernels = functions(module)
     if len(kernels) != 1:
         return
-    numbers, names = argument_numbers(kernels[0]), derivatives(module)
+    numbers = argument_numbers(kernels[0])
     rows, sets = dict[str, list[Axes]](), dict[str, list[Axes]]()
     for name, accesses in accesses_by_field(kernels[0]).items():
         array = accesses[0].array.type
         if bytes_of(array) < LEAST:
             continue
         boxes = _boxes_set(accesses, numbers)
-        if not has_large_rows(array, is_derivative=name in names):
+        if not has_large_rows(array):
             sets[name] = [box for box in boxes if _has_all_rows(box, array)]
             continue
         sets[name] = boxes

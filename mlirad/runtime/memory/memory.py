@@ -184,17 +184,8 @@ class Elements(ABC):
         for _, copy in reversed(copies):
             copy.restore()
 
-    def copies(self) -> Copies | None:
-        """The copies of boxes that are still to be put back; None if there are none."""
-        return None
-
-    def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
-        """Put back what was once still to be put back, when elements are used; False, and nothing
-        done, where that is not possible any more."""
-        return False
-
-    def kept(self, copies: Copies) -> list[tuple[Box, Kept]]:
-        """Return copies that were still to be put back, one by one."""
+    def kept_copies(self, copies: Copies) -> list[tuple[Box, Kept]]:
+        """Return copies whose writes were deferred, one by one."""
         return []
 
     def lend(self, *, writable: bool = False) -> Values | None:

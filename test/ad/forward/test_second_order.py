@@ -332,7 +332,7 @@ def test_only_what_is_overwritten_is_kept(monkeypatch: pytest.MonkeyPatch, is_sp
     kept, restore = [], OverwrittenFields.restore
 
     def restored(self: OverwrittenFields) -> None:
-        kept.append(sum(one.nbytes for one in self._kept))
+        kept.append(sum(one.nbytes for one in {**self._kept, **self._copies}))
         restore(self)
 
     monkeypatch.setattr(OverwrittenFields, "restore", restored)

@@ -11,6 +11,7 @@ from deferred_writes import defer_all
 
 import mlirad as ti
 from mlirad.runtime.memory.deferred_writes import DeferredWrites
+from mlirad.runtime.memory.deferred_writes.pending import Pending
 
 N, STEPS = 12, 6
 Array = np.ndarray[Any, Any]
@@ -96,14 +97,16 @@ def test_steps_in_a_row(rim: int) -> None:
 def test_rows_that_begin_at_0(rim: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step adds to a whole row that nobody added to before: it is not cleared first, unless
     the step leaves out its rim."""
-    begun, drop = list[tuple[int, int]](), DeferredWrites.drop_zeros
+    begun, drop = list[tuple[int, int]](), DeferredWrites.without_zeros
 
-    def note(writes: DeferredWrites, rows: tuple[int, int] | None = None) -> bool:
-        are_dropped = drop(writes, rows)
-        begun.extend([rows] if rows is not None and are_dropped else [])
-        return are_dropped
+    def note(
+        writes: DeferredWrites, pending: Pending, rows: tuple[int, int] | None
+    ) -> Pending | None:
+        left = drop(writes, pending, rows)
+        begun.extend([rows] if rows is not None and left is not None else [])
+        return left
 
-    monkeypatch.setattr(DeferredWrites, "drop_zeros", note)
+    monkeypatch.setattr(DeferredWrites, "without_zeros", note)
     wave = Wave(rim)
     wave.u.from_numpy(wave.start)
     with ti.ad.Tape(wave.loss):

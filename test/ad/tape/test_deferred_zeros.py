@@ -317,7 +317,7 @@ class TestRows:
             loss[None] = 0.0
             with ti.ad.Tape(loss):
                 run(last)
-            writes = u.grad.find_memory().elements.deferred._writes
+            writes = u.grad.find_memory().elements.deferred.pending.writes
             assert [write.box[0] for write in writes] == [(last + 1, self.STEPS - 1)][: 7 - last]
             found = u.grad.to_numpy()
             assert not waits(u.grad)

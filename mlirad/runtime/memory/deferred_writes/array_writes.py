@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
-from mlirad.ir.memory.large_arrays import LEAST
-from mlirad.runtime.boxes import Box, KnownBox, lies_in, within_shape
-from mlirad.runtime.memory.deferred_writes.copies import Copies
-from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, Ends, LaterWrites
-from mlirad.runtime.memory.deferred_writes.write import Write
+from mlirad.runtime.boxes import KnownBox
+from mlirad.runtime.memory.deferred_writes.copies import NO_COPIES, Copies
+from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, LaterWrites
+from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Pending, Write
 from mlirad.runtime.memory.short_axes import assign, set_all
 from mlirad.runtime.memory.values import Values, part
 
@@ -30,222 +29,120 @@ class Room:
             return False
         ctypes.memset(self.address, 0, self.size)
         for array in self.members:
-            array.forget()
+            array.become(NOTHING)
         return True
 
 
-_NO_BACKLOG, _ALL = Backlog(), slice(None)
+class _Home(NamedTuple):
+    """The memory of an array before it moved, and the writes that were deferred there."""
+
+    memory: Values
+    pending: Pending
 
 
 class DeferredWrites(LaterWrites):
-    """Deferred writes to an array, no two of them to one row; until they are done, memory
-    holds anything there. Whoever reads elements, or writes to them, calls one of these before."""
+    """Deferred writes to an array of the host, of copies too."""
 
-    __slots__ = (
-        "_backlog",
-        "_copies",
-        "_firsts",
-        "_have_rows",
-        "_home",
-        "_memory",
-        "_room",
-        "_whole",
-        "_writes",
-        "is_lent",
-    )
+    __slots__ = ("_address", "_copies", "_home", "_memory", "_room", "is_lent")
 
     def __init__(self, memory: Values, room: Room | None) -> None:
+        super().__init__(memory.shape, memory.nbytes, in_rows=memory.flags.c_contiguous)
         self._memory, self._room = memory, room
-        # whether zeros may be written to some rows: pieces of memory
-        self._have_rows = memory.flags.c_contiguous
+        self._address = _address(memory)
         if room is not None:
             room.members.append(self)
-        self._whole = tuple((0, extent - 1) for extent in memory.shape)
-        self._writes, self._firsts = list[Write](), list[int]()  # in the order of rows; their first
-        self._copies: Copies | None = None  # if they are all of the writes
-        self._backlog = _NO_BACKLOG
-        self._home: tuple[Values, list[Write]] | None = None  # of an array that moved
+        self._copies = NO_COPIES  # of all boxes to which copies are still to be written, or more
+        self._home: _Home | None = None
         self.is_lent = False  # to somebody who looks at any time
-
-    def __bool__(self) -> bool:
-        """Return whether there are any writes."""
-        return bool(self._writes)
 
     @property
     def are_possible(self) -> bool:
-        """Return whether there may ever be any writes."""
-        return self._memory.ndim > 0 and self._memory.nbytes >= LEAST and not self.is_lent
+        return not self.is_lent and super().are_possible
 
     @property
     def are_zeros(self) -> bool:
         """Return whether zeros are to be written to all elements."""
-        (write,) = self._writes if len(self._writes) == 1 else (None,)
-        return write is not None and write.copy is None and write.box == self._whole
+        return self.pending.are_zeros(self._whole)
 
     # Defer.
 
-    def clear(self, backlog: Backlog) -> bool:
-        """Defer zeros for all elements; whether they are deferred."""
-        if not self.are_possible:
-            return False
-        with backlog.lock:
-            self._backlog = backlog
-            self._replace([Write(self._whole, None)])
-        return True
-
-    def put_back(self, copies: Mapping[KnownBox, Values | None], backlog: Backlog) -> bool:
+    def put_back(self, copies: Mapping[KnownBox, Values], backlog: Backlog) -> bool:
         """Defer writes of copies to boxes; whether they are deferred."""
         with backlog.lock:
-            writes = {write.box: write for write in self._writes}
-            writes |= {
-                box: Write(box, copy) for box, copy in copies.items() if copy is None or copy.size
-            }
-            ordered = sorted(writes.values())
+            earlier = self.pending.writes
+            values = {**self._copies.values, **copies}
+            boxes = {w.box for w in earlier} | {box for box, copy in copies.items() if copy.size}
+            writes = [Write(box, True) for box in sorted(boxes)]
             if (
                 not self.are_possible
-                or any(write.copy is None for write in ordered)
-                or any(earlier.last >= later.first for earlier, later in pairwise(ordered))
+                or not all(write.is_copy for write in earlier)
+                or any(before.last >= after.first for before, after in pairwise(writes))
             ):
                 return False
             self._backlog = backlog
-            self._replace(ordered)
+            self._put_back(Copies(Pending(writes) if writes else NOTHING, values))
         return True
 
     def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
-        """Defer writes of copies that were deferred before; whether they are deferred."""
         with backlog.lock:
-            if not self.are_possible or not copies.include(self._writes):
+            if not self.are_possible or not (self._copies is copies or self.pending is NOTHING):
                 return False
             self._backlog = backlog
-            self._writes, self._firsts = [*copies.writes], [*copies.firsts]
-            self._copies = copies
-            backlog.arrays.add(self)
+            self._put_back(copies)
         return True
 
+    def _put_back(self, copies: Copies) -> None:
+        self._copies = copies
+        self.become(copies.pending)
+
+    def become(self, pending: Pending) -> None:
+        super().become(pending)
+        if pending is NOTHING or pending is self._zeros:
+            self._copies = NO_COPIES
+
     def copies(self) -> Copies | None:
-        """The copies whose writes are deferred; None if there are none."""
-        if not self._writes:
-            return None
-        if self._copies is None:
-            self._copies = Copies([write for write in self._writes if write.copy is not None])
-        return self._copies if self._copies.writes else None
+        if self.pending is not self._copies.pending:
+            if not all(write.is_copy for write in self.pending.writes):
+                return None
+            self._copies = Copies(self.pending, self._copies.values)
+        return None if self.pending is NOTHING else self._copies
 
     # Do them.
 
-    def finish(self, rows: Sequence[Ends] | None = None) -> None:
-        """Do all of them, or those to some rows: the first and the last of each range."""
-        if self._writes:
-            with self._backlog.lock:
-                for first, last in self._whole[:1] if rows is None else rows:
-                    if first <= last and (writes := self._writes[span := self._span(first, last)]):
-                        self._finish_rows(first, last, span, writes)
-
     def release_copies(self) -> None:
-        """Do those of copies."""
-        if any(write.copy is not None for write in self._writes):
+        if self._copies is not NO_COPIES:
             self.finish()
 
-    def _finish_rows(self, first: int, last: int, span: slice, writes: Sequence[Write]) -> None:
-        room = None if self._have_rows else self._room
-        if room is None or not self.are_zeros or not room.clear():
-            left = [piece for write in writes for piece in self._finish(write, first, last)]
-            self._replace(left, span)  # behind the writes: others look whether there are any
-
-    def _finish(self, write: Write, first: int, last: int) -> list[Write]:
-        """Do a write, of zeros those to some rows; what is left of it."""
-        if write.copy is not None:
-            assign(part(self._memory, write.box), write.copy)
-            return []
-        if not self._have_rows:
-            first, last = self._whole[0]
-        set_all(self._memory[max(write.first, first) : min(write.last, last) + 1], 0)
-        return write.outside(first, last)
+    def _do(self, write: Write) -> None:
+        if write.is_copy:
+            assign(part(self._memory, write.box), self._copies.values[write.box])
+        elif self.in_rows:
+            row_bytes = self._bytes // self._shape[0]
+            count = write.last + 1 - write.first
+            ctypes.memset(self._address + write.first * row_bytes, 0, count * row_bytes)
+        elif self.pending is not NOTHING and (self._room is None or not self._room.clear()):
+            set_all(self._memory, 0)
 
     # Do without them.
-
-    def drop(self) -> None:
-        """Forget all of them: all elements were set."""
-        if self._writes:
-            with self._backlog.lock:
-                self.forget()
-
-    def forget(self) -> None:
-        """Forget all writes; the caller holds the lock."""
-        self._replace([])
-
-    def drop_box(self, box: Box) -> None:
-        """Forget those to elements of a box, all of which are about to be set."""
-        if self._drop_copy(box):
-            return
-        bounds = within_shape(box, self._memory.shape)
-        if len(box) != len(bounds):
-            return
-        for low, high in bounds:
-            if low > high:
-                return
-        with self._backlog.lock:
-            rows = self._span(*bounds[0])
-            if writes := self._writes[rows]:
-                left = [piece for write in writes for piece in self._outside(write, bounds)]
-                self._replace(left, rows)
-
-    def _drop_copy(self, box: Box) -> bool:
-        """Forget the write of a copy to just this box; whether there was one."""
-        first = box[0][0] if box else None
-        if first is None:
-            return False
-        with self._backlog.lock:
-            place = bisect_right(self._firsts, first) - 1
-            if place < 0 or self._writes[place].copy is None or self._writes[place].box != box:
-                return False
-            del self._firsts[place], self._writes[place]
-            self._copies = None
-            if not self._writes:
-                self._backlog.arrays.discard(self)
-        return True
-
-    def _outside(self, write: Write, box: KnownBox) -> list[Write]:
-        if lies_in(write.box, box):
-            return []
-        is_of_rows = self._have_rows and write.copy is None and lies_in(write.box[1:], box[1:])
-        return write.outside(*box[0]) if is_of_rows else [write]
-
-    def drop_zeros(self, rows: Ends | None = None) -> bool:
-        first, last = self._whole[0] if rows is None else rows
-        with self._backlog.lock:
-            span = self._span(first, last)
-            (write,) = writes if len(writes := self._writes[span]) == 1 else (None,)
-            are_zeros = (
-                write is not None
-                and write.copy is None
-                and write.first <= first <= last <= write.last
-                and (rows is None or self._have_rows)
-            )
-            if write is not None and are_zeros:
-                self._replace(write.outside(first, last), span)
-        if rows is None:
-            self.finish()
-        return are_zeros
 
     def move(self, memory: Values | None) -> Values | None:
         """Lie in other memory, or where the array did at first (None), with the writes that were
         deferred there; that memory. None where it stays: somebody looks at it at any time, copies
         are to be put back, or it is there."""
+        pending = NOTHING
         if memory is None:
             if self._home is None:
                 return None
-            (memory, writes), self._home = self._home, None
-        elif self.is_lent or any(write.copy is not None for write in self._writes):
+            (memory, pending), self._home = self._home, None
+        elif self.is_lent or self._copies is not NO_COPIES:
             return None
+        elif self._home is None:
+            self._home = _Home(self._memory, self.pending)
         else:
-            writes = []
-            if self._home is None:
-                self._home = self._memory, self._writes[:]
-            else:
-                self.finish()
+            self.finish()
         with self._backlog.lock:
-            self._memory = memory
-            self._replace(writes)
+            self._memory, self._address = memory, _address(memory)
+            self.become(pending)
         return memory
 
     @property
@@ -253,20 +150,7 @@ class DeferredWrites(LaterWrites):
         """Return whether the array has moved."""
         return self._home is not None
 
-    def _replace(self, writes: list[Write], rows: slice = _ALL) -> None:
-        """Have others instead of some; be in the backlog while there are any."""
-        if writes or self._writes[rows]:
-            self._copies = None
-            self._firsts[rows] = [write.first for write in writes]
-            self._writes[rows] = writes
-            if self._writes:
-                self._backlog.arrays.add(self)
-            else:
-                self._backlog.arrays.discard(self)
 
-    def _span(self, first: int, last: int) -> slice:
-        """Return the writes that have some of a range of rows."""
-        start = bisect_right(self._firsts, first) - 1
-        if start < 0 or self._writes[start].last < first:
-            start += 1
-        return slice(start, bisect_right(self._firsts, last))
+def _address(memory: Values) -> int:
+    address: int = memory.__array_interface__["data"][0]
+    return address

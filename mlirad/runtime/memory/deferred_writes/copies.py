@@ -1,26 +1,25 @@
-"""Copies that one program after another puts back."""
+"""Copies that are to be put back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from mlirad.runtime.boxes import CoveredBoxes
-from mlirad.runtime.memory.deferred_writes.write import Write
+from mlirad.runtime.boxes import CoveredBoxes, KnownBox
+from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Pending
+from mlirad.runtime.memory.values import Values
 
 
 class Copies:
-    """Deferred writes of copies to boxes of an array, in the order of rows. They never change: a
-    program that overwrites the same boxes again has nothing to compare."""
+    """Copies of boxes, in the order of rows. They never change: a program that overwrites the same
+    boxes again has nothing to compare."""
 
-    __slots__ = ("_own", "covered", "firsts", "writes")
+    __slots__ = ("covered", "pending", "values")
 
-    def __init__(self, writes: Sequence[Write]) -> None:
-        self.writes, self.firsts = tuple(writes), tuple([write.first for write in writes])
-        self._own = frozenset(map(id, self.writes))
+    def __init__(self, pending: Pending, values: Mapping[KnownBox, Values]) -> None:
+        self.pending, self.values = pending, {w.box: values[w.box] for w in pending.writes}
         self.covered = CoveredBoxes()
-        for write in writes:
-            self.covered.add(write.box)
+        for box in self.values:
+            self.covered.add(box)
 
-    def include(self, writes: Sequence[Write]) -> bool:
-        """Return whether some writes are among these."""
-        return self._own.issuperset(map(id, writes))
+
+NO_COPIES = Copies(NOTHING, {})

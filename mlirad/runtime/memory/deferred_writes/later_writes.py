@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from threading import Lock
 
 from mlirad.dialect.turn import free_in_forks
-from mlirad.runtime.boxes import Box
-
-Ends = tuple[int, int]  # the first and the last row of a range
+from mlirad.ir.memory.large_arrays import LEAST
+from mlirad.runtime.boxes import Box, KnownBox
+from mlirad.runtime.memory.deferred_writes.copies import Copies
+from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Ends, Pending, Write
 
 
 class Backlog:
@@ -28,38 +29,123 @@ class Backlog:
             array.release_copies()
 
 
+_NO_BACKLOG = Backlog()
+
+
 class LaterWrites(ABC):
     """Deferred writes to one array; until they are done, memory holds anything there. Whoever reads
-    elements, or writes to them, calls one of these before."""
+    elements, or writes to them, calls one of these before.
 
-    __slots__ = ()
+    Zeros are written to some rows only where an array is written `in_rows`.
+    """
 
-    @abstractmethod
+    __slots__ = ("_backlog", "_bytes", "_shape", "_whole", "_zeros", "in_rows", "pending")
+
+    def __init__(self, shape: Sequence[int], size: int, *, in_rows: bool) -> None:
+        self._shape, self._bytes, self.in_rows = tuple(shape), size, in_rows
+        self._whole: KnownBox = tuple([(0, extent - 1) for extent in shape])
+        self._zeros = Pending([Write(self._whole, False)]) if shape else NOTHING
+        self._backlog, self.pending = _NO_BACKLOG, NOTHING
+
     def __bool__(self) -> bool:
         """Return whether there are deferred writes."""
+        return self.pending is not NOTHING
 
     @property
-    @abstractmethod
     def are_possible(self) -> bool:
         """Return whether there may ever be deferred writes."""
+        return bool(self._shape) and self._bytes >= LEAST
 
-    @abstractmethod
+    # Defer.
+
     def clear(self, backlog: Backlog) -> bool:
         """Defer zeros for all elements; whether they are deferred."""
+        if not self.are_possible:
+            return False
+        with backlog.lock:
+            self._backlog = backlog
+            self.become(self._zeros)
+        return True
 
-    @abstractmethod
+    def copies(self) -> Copies | None:
+        """Return the copies that are still to be put back; None if there are none."""
+        return None
+
+    def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
+        """Defer writes of copies that were deferred before; whether they are deferred."""
+        return False
+
+    def become(self, pending: Pending) -> None:
+        """Have others from now on; the caller holds the lock."""
+        self.pending = pending
+        if pending is NOTHING:
+            self._backlog.arrays.discard(self)
+        else:
+            self._backlog.arrays.add(self)
+
+    # Do them.
+
     def finish(self, rows: Sequence[Ends] | None = None) -> None:
         """Do all of them, or those to some rows: the first and the last of each range."""
+        if self.pending is not NOTHING:
+            with self._backlog.lock:
+                self.do(*self.due(self.pending, rows))
+
+    def due(self, pending: Pending, rows: Sequence[Ends] | None) -> tuple[Sequence[Write], Pending]:
+        """Return what is to be done before some rows, or (None) all, are used, and what is left."""
+        due = list[Write]()
+        for first, last in self._whole[:1] if rows is None else rows:
+            if pending is NOTHING or first > last:
+                continue
+            span, left = pending.among(first, last), list[Write]()
+            for write in pending.at(span):
+                if write.is_copy or not self.in_rows:
+                    due.append(write)
+                else:
+                    due.append(write.inside(first, last))
+                    left += write.outside(first, last)
+            pending = pending.replace(span, left)
+        return due, pending
+
+    def do(self, due: Sequence[Write], left: Pending) -> None:
+        """Do writes; the caller holds the lock. Others look whether there are any, so they are done
+        first."""
+        for write in due:
+            self._do(write)
+        if left is not self.pending:
+            self.become(left)
 
     @abstractmethod
-    def drop_box(self, box: Box) -> None:
-        """Forget those to elements of a box, all of which are about to be set."""
-
-    @abstractmethod
-    def drop_zeros(self, rows: Ends | None = None) -> bool:
-        """All elements, or those of some rows, are about to be set, to what is added to them:
-        forget zeros for them, if all were to be set to these; whether they were."""
+    def _do(self, write: Write) -> None:
+        """Do a write of a copy, or of zeros to some rows."""
 
     @abstractmethod
     def release_copies(self) -> None:
         """Do those of copies."""
+
+    # Do without them.
+
+    def drop(self) -> None:
+        """Forget all of them: all elements were set."""
+        if self.pending is not NOTHING:
+            with self._backlog.lock:
+                self.become(NOTHING)
+
+    def without_box(self, pending: Pending, box: Box) -> Pending:
+        """Return what is left if all elements of a box are set."""
+        return pending.without_box(box, self._shape, in_rows=self.in_rows)
+
+    def without_zeros(self, pending: Pending, rows: Ends | None) -> Pending | None:
+        """Return what is left if what is added to all elements, or to those of some rows, is added
+        to nothing; None where not all of these were to be set to 0."""
+        first, last = rows or self._whole[0]
+        span = pending.among(first, last)
+        (write,) = writes if len(writes := pending.at(span)) == 1 else (None,)
+        if (
+            write is None
+            or write.is_copy
+            or not write.first <= first <= last <= write.last
+            or not (rows is None or self.in_rows)
+        ):
+            return None
+        return pending.replace(span, write.outside(first, last))

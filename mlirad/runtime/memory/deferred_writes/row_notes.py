@@ -10,7 +10,7 @@ import msgspec
 from mlirad.analysis.footprints.footprint import Axes, read_box
 from mlirad.bindings import ir
 from mlirad.runtime.boxes import Box, KnownBox
-from mlirad.runtime.footprints import launch_boxes, launch_ranges
+from mlirad.runtime.footprints import box_arguments, launch_boxes, launch_ranges
 
 # for the arguments of a launch
 Boxes = Sequence[Callable[[Sequence[Any]], Box]]
@@ -23,6 +23,7 @@ class RowNotes(msgspec.Struct, frozen=True):
     rows: Mapping[str, Rows]  # which it touches; has no fields of which these are all
     sets: Mapping[str, Boxes]  # all elements of which it sets before it reads any
     begins: Mapping[str, Rows]  # the row, if it is one, whose sums it may begin at 0
+    numbers: tuple[int, ...] = ()  # of the arguments that these depend on
 
 
 NO_NOTES = RowNotes({}, {}, {})
@@ -30,16 +31,19 @@ NO_NOTES = RowNotes({}, {}, {})
 
 def read_row_notes(module: ir.Module) -> RowNotes:
     """The notes of a kernel."""
-    sets = _axes_of_fields(module, "field.sets")
+    rows, sets, begins = [
+        _axes_of_fields(module, f"field.{name}") for name in ("rows", "sets", "begins")
+    ]
+    boxes = [box for notes in (rows, sets, begins) for group in notes.values() for box in group]
     return RowNotes(
-        _rows(module, "field.rows"),
+        _launch_rows(rows),
         {field: launch_boxes(axes) for field, axes in sets.items()},
-        _rows(module, "field.begins"),
+        _launch_rows(begins),
+        tuple(box_arguments(boxes)),
     )
 
 
-def _rows(module: ir.Module, name: str) -> dict[str, Rows]:
-    axes_of_fields = _axes_of_fields(module, name)
+def _launch_rows(axes_of_fields: Mapping[str, list[Axes]]) -> dict[str, Rows]:
     return {field: cast("Rows", launch_ranges(axes)) for field, axes in axes_of_fields.items()}
 
 

@@ -41,23 +41,15 @@ class HostElements(Elements):
     def put_back(self, copies: Sequence[tuple[Box, Kept]], backlog: Backlog) -> None:
         """Hold again what copies of boxes hold, many of them when they are used."""
         boxes = {  # of several copies of one box the first
-            within_shape(box, self.shape): copy.values for box, copy in reversed(copies)
+            within_shape(box, self.shape): values
+            for box, copy in reversed(copies)
+            if (values := copy.values) is not None
         }
         if not self.deferred.put_back(boxes, backlog):
             super().put_back(copies, backlog)
 
-    def copies(self) -> Copies | None:
-        return self.deferred.copies()
-
-    def put_back_again(self, copies: Copies, backlog: Backlog) -> bool:
-        return self.deferred.put_back_again(copies, backlog)
-
-    def kept(self, copies: Copies) -> list[tuple[Box, Kept]]:
-        return [
-            (write.box, HostKept(self, write.box, write.copy))
-            for write in copies.writes
-            if write.copy is not None
-        ]
+    def kept_copies(self, copies: Copies) -> list[tuple[Box, Kept]]:
+        return [(box, HostKept(self, box, copy)) for box, copy in copies.values.items()]
 
     def lend(self, *, writable: bool = False) -> Values | None:
         """A view, read-only unless it is to be `writable`; from now on all writes are done at once,
