@@ -24,6 +24,8 @@ def index_range(value: ir.Value, depth: int = 12) -> Range | None:
         return _of_loop(value)
     if depth == 0 or not op.name.startswith("arith.") or not len(op.operands):
         return None
+    if op.name == Arith.SELECT:
+        return _hull([index_range(choice, depth - 1) for choice in list(op.operands)[1:]])
     left = index_range(op.operands[0], depth - 1)
     if op.name in _CASTS:
         return left if left is not None and left[0] >= -_WIDEST and left[1] <= _WIDEST else None
@@ -40,6 +42,13 @@ def index_range(value: ir.Value, depth: int = 12) -> Range | None:
         ends = [a * b for a in (left[0], left[1] - 1) for b in (right[0], right[1] - 1)]
         return min(ends), max(ends) + 1
     return None
+
+
+def _hull(ranges: list[Range | None]) -> Range | None:
+    bounds = [bounds for bounds in ranges if bounds is not None]
+    if len(bounds) < len(ranges):
+        return None
+    return min(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 def is_below(value: ir.Value, extent: int) -> bool:

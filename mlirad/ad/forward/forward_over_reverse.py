@@ -135,10 +135,10 @@ class ForwardOverReverse(Order):
         if variant in self._followed and not is_constant:
             return
         self._before_write(variant, launch.arrays)
-        accesses, footprints = variant.notes.accesses(), variant.notes.footprints()
-        written = accesses.written if is_constant else footprints.written
+        notes = variant.notes
+        written = notes.accesses().written if is_constant else notes.footprints().written
         self.overwritten.before_launch(written, launch.values)
-        if not launch.arrays and self.overwritten.are_complete(accesses.written_fields):
+        if not (launch.arrays or is_constant) and self.overwritten.has_all(written):
             self._followed.add(variant)
 
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:

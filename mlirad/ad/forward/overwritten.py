@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,9 +50,10 @@ class OverwrittenFields:
                 elements = self._program.fields[footprint.array].elements
                 self.before_write(footprint.array, elements, footprint.box(values))
 
-    def are_complete(self, symbols: Set[str]) -> bool:
-        """Return whether nothing is left to be kept of some fields."""
-        return self._complete.issuperset(symbols)
+    def has_all(self, written: Sequence[Footprint]) -> bool:
+        """Return whether a launch, one of which was followed, leaves nothing to be kept of fields:
+        whatever its arguments are."""
+        return all(footprint.is_fixed or footprint.array in self._complete for footprint in written)
 
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
         """Keep a box of a field that is about to be written; of a small one, all elements."""

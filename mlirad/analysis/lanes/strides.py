@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mlirad.analysis.index_ranges import index_range
 from mlirad.analysis.lanes.updates import left_behind
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith, Memref, Scf
@@ -98,6 +99,8 @@ class Strides:
         """Return whether lanes have different results as they have different operands."""
         if DISTINCT in op.attributes:
             return enclosing(op) == self.loop
+        if (dividend := _dividend_of_range(op)) is not None:
+            return self.is_distinct(dividend)
         if op.name not in _KEEPING_APART:
             return False
         distinct = [value in self._distinct for value in op.operands]
@@ -163,6 +166,34 @@ class Strides:
         self._join(list(op.results), *ends)
         if self.is_divergent(op):
             self.known.update((result, None) for result in op.results)
+
+
+def _dividend_of_range(op: ir.Operation) -> ir.Value | None:
+    """The dividend, if an op computes its remainder by a constant, and all numbers that the
+    dividend may be have different ones."""
+    division = _remainder(op)
+    if division is None:
+        return None
+    dividend, divisor = division
+    count, interval = constant_integer(divisor), index_range(dividend)
+    if count is None or interval is None or interval[1] - interval[0] > count:
+        return None
+    return dividend if interval[0] >= 0 or op.name == Arith.SUBI else None
+
+
+def _remainder(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
+    """The dividend and the divisor, if an op computes a remainder; as code for `%`, which takes a
+    multiple of the divisor away."""
+    if op.name in (Arith.REMSI, Arith.REMUI):
+        return op.operands[0], op.operands[1]
+    product = defining_op(op.operands[1]) if op.name == Arith.SUBI else None
+    if product is None or product.name != Arith.MULI:
+        return None
+    quotient, divisor = defining_op(product.operands[0]), product.operands[1]
+    if quotient is None or quotient.name != Arith.FLOORDIVSI:
+        return None
+    operands = op.operands[0], divisor
+    return operands if tuple(quotient.operands) == operands else None
 
 
 def _linear(op: ir.Operation, strides: list[int | None]) -> int | None:

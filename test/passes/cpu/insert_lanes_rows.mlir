@@ -136,3 +136,73 @@ func.func @ends(%x: memref<24xf32>) {
   } {field.any_order, field.at_end}
   return
 }
+
+// The same on a ring: numbers from 0 to 23 that differ have different remainders by 24, and so have
+// these plus a constant.
+// CHECK-LABEL: func.func @ring
+// CHECK: scf.for %{{.*}} = %c1 to %c17 step %c8
+// CHECK-COUNT-8: memref.load
+// CHECK: vector.from_elements
+// CHECK-COUNT-8: memref.store
+// CHECK-COUNT-8: memref.load
+// CHECK: vector.from_elements
+// CHECK-COUNT-8: memref.store
+// CHECK-NOT: memref.store
+func.func @ring(%x: memref<24xf32>, %y: memref<24xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c17 = arith.constant 17 : index
+  %c23 = arith.constant 23 : index
+  %c24 = arith.constant 24 : index
+  scf.for %i = %c1 to %c17 step %c1 {
+    %a = memref.load %x[%i] : memref<24xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<24xf32>
+  } {field.any_order}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %is_first = arith.cmpi slt, %k, %c1 : index
+    %behind = arith.addi %k, %c16 : index
+    %i = arith.select %is_first, %k, %behind {field.distinct} : index
+    %j = arith.addi %i, %c23 : index
+    %quotient = arith.floordivsi %j, %c24 : index
+    %multiple = arith.muli %quotient, %c24 : index
+    %left = arith.subi %j, %multiple : index
+    %a = memref.load %x[%left] : memref<24xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%left] : memref<24xf32>
+    %right = arith.remsi %j, %c24 : index
+    %c = memref.load %y[%right] : memref<24xf32>
+    %d = math.exp %c : f32
+    memref.store %d, %y[%right] : memref<24xf32>
+  } {field.any_order, field.at_end}
+  return
+}
+
+// But numbers from 0 to 24 have not: lanes may meet.
+// CHECK-LABEL: func.func @short_ring
+// CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1
+// CHECK: memref.store
+func.func @short_ring(%x: memref<24xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c17 = arith.constant 17 : index
+  %c24 = arith.constant 24 : index
+  scf.for %i = %c1 to %c17 step %c1 {
+    %a = memref.load %x[%i] : memref<24xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<24xf32>
+  } {field.any_order}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %is_first = arith.cmpi slt, %k, %c1 : index
+    %behind = arith.addi %k, %c17 : index
+    %i = arith.select %is_first, %k, %behind {field.distinct} : index
+    %rest = arith.remsi %i, %c24 : index
+    %a = memref.load %x[%rest] : memref<24xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%rest] : memref<24xf32>
+  } {field.any_order, field.at_end}
+  return
+}

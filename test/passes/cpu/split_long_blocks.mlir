@@ -149,3 +149,41 @@ func.func @address(%p: !llvm.ptr {llvm.noalias}, %q: !llvm.ptr {llvm.noalias}, %
   llvm.store %12, %q : f32, !llvm.ptr
   return
 }
+
+// A piece is handed an index, and adds to it itself: what it accesses beside is at a constant
+// distance. The first piece hands nothing else over.
+// CHECK-LABEL: func.func private @beside.part0(
+// CHECK-SAME: %{{.*}}: !llvm.ptr
+// CHECK: llvm.store {{.*}} : i64
+// CHECK-NOT: : i64, !llvm.ptr
+// CHECK: return
+// CHECK-LABEL: func.func private @beside.part1(
+// CHECK: %[[READ:.*]] = llvm.load {{.*}} -> i64
+// CHECK-NEXT: %[[I:.*]] = arith.index_cast %[[READ]]
+// CHECK-NOT: -> i64
+// CHECK: %[[J:.*]] = arith.addi %[[I]], %c1
+// CHECK-NEXT: memref.load %{{.*}}[%[[J]]]
+// CHECK: return
+// CHECK-LABEL: func.func @beside(
+func.func @beside(%x: memref<64xf32>, %y: memref<64xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %two = arith.constant 2.0 : f32
+  %i = arith.muli %n, %c3 : index
+  %j = arith.addi %i, %c1 : index
+  %k = arith.addi %i, %c2 : index
+  %0 = memref.load %x[%i] : memref<64xf32>
+  %1 = memref.load %x[%j] : memref<64xf32>
+  %2 = memref.load %x[%k] : memref<64xf32>
+  %3 = arith.addf %0, %1 : f32
+  %4 = arith.mulf %3, %2 : f32
+  memref.store %4, %x[%i] : memref<64xf32>
+  %5 = memref.load %y[%j] : memref<64xf32>
+  %6 = arith.mulf %5, %two : f32
+  memref.store %6, %y[%j] : memref<64xf32>
+  %7 = memref.load %y[%k] : memref<64xf32>
+  %8 = arith.mulf %7, %two : f32
+  memref.store %8, %y[%k] : memref<64xf32>
+  return
+}

@@ -39,11 +39,12 @@ class BlockValues:
         self.made: dict[ir.Value, int] = {}
         self.uses: dict[ir.Value, list[Use]] = {}
         for at, op in enumerate(ops):
-            self._take(op, at)
+            self.note(op, at)
             for result in op.results:
                 self.made[result] = at
 
-    def _take(self, op: ir.Operation, at: int) -> None:
+    def note(self, op: ir.Operation, at: int) -> None:
+        """Note the uses of an op with a number, and of those in it."""
         for position, operand in enumerate(op.operands):
             self.uses.setdefault(operand, []).append(Use(op, position, at))
         if not len(op.regions):

@@ -14,7 +14,9 @@ from mlirad.passes.cpu.split_long_blocks.block_values import BlockValues, Use
 from mlirad.passes.cpu.split_long_blocks.cuts import STAYS, Cuts
 from mlirad.passes.cpu.split_long_blocks.frame import Frame
 from mlirad.passes.cpu.split_long_blocks.piece import Piece
+from mlirad.passes.cpu.split_long_blocks.repeated_sums import repeat_sums
 
+_NEAR = 20  # a part of the length of a piece
 _LANE_CALLS = 3  # ops for each lane of an elementary function that is called lane by lane
 
 
@@ -47,6 +49,9 @@ class LongFunction:
 
     def _cut(self, ops: list[ir.Operation], sizes: list[int]) -> int:
         """Cut a block, of so many ops each; how many it then has."""
+        size_of = dict(zip(ops, sizes))
+        ops = repeat_sums(ops, self.length // _NEAR)
+        sizes = [size_of.get(op, 1) for op in ops]
         values = BlockValues(ops)
         cuts = Cuts(values, sizes, self.length)
         if not cuts.pieces:
