@@ -10,13 +10,15 @@ from mlirad.pipeline.stages.stage import Stage
 
 _LOWER = (
     "inline-custom-gradients,insert-active-lists,lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print,"
-    "gather-pair-updates{{fast={fast}}},split-scatter-loops,"
+    "{tangents}gather-pair-updates{{fast={fast}}},split-scatter-loops,"
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates{{rows=true}},mark-touched-rows,"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
     "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{loops}"
 )
+_TANGENTS = "split-tangents,canonicalize,cse,"
+_MANY = 8  # tangents
 _GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
 WRITE_BUFFERS = ",insert-write-buffers{{width={width}}}"
 _TAKEN = ",sink-taken-adjoints"
@@ -100,7 +102,8 @@ def cpu_stages(
     in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
     guards = _GUARDS.format(width=lanes.count, fast=fast)
     loops = tiles + guards + WRITE_BUFFERS.format(width=width) + in_lanes
-    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, loops=loops)
+    tangents = _TANGENTS * (mode.tangents >= _MANY and not mode.is_reverse)
+    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, loops=loops, tangents=tangents)
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [
