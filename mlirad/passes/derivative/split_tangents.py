@@ -7,8 +7,9 @@ A loop with all of them has more values at the same time than a processor has re
 tangents are made of is computed in each; all but the last store tangents alone, so that the next
 finds all else as they have.
 
-A loop stays one if it is short, if it does other things than to compute and to access elements, or
-if it may load what an iteration has stored before, which only the last one would find.
+A loop stays one if it is short, if it does other things than to compute and to access elements, if
+loops in it carry values, which all loops would carry on, or if it may load what an iteration has
+stored before, which only the last one would find.
 """
 
 from __future__ import annotations
@@ -78,12 +79,14 @@ def _writes(loop: ir.Operation) -> Iterator[tuple[ir.Operation, Array]]:
 
 def _may_be_repeated(loop: ir.Operation, numbers: Mapping[Array, int]) -> bool:
     """Return whether a loop computes and accesses elements, of which it loads none that it may have
-    stored, but for tangents."""
+    stored, but for tangents; and carries nothing."""
     stored = set[Array]()
     for op in operations(loop):
         if not (is_arithmetic(op) or op.name.startswith("scf.") or op.name in _ALLOWED):
             return False
         if op.name in _LOOPS:
+            if len(op.results):
+                return False
             stored.update(array for _, array in _writes(op) if array not in numbers)
         elif is_access(op):
             array = array_root(split_access(op)[0])

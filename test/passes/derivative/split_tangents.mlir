@@ -192,3 +192,31 @@ func.func @takes_numbers() {
   }
   return
 }
+
+// A serial loop would carry all tangents in both: one loop.
+// CHECK-LABEL: func.func @carries(
+// CHECK-COUNT-1: scf.parallel
+// CHECK-NOT: scf.parallel
+// CHECK: return
+func.func @carries() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %x0 = field.get @x.0 : !field.array<f32, [8]>
+  %x7 = field.get @x.7 : !field.array<f32, [8]>
+  %y0 = field.get @y.0 : !field.array<f32, [8]>
+  %y7 = field.get @y.7 : !field.array<f32, [8]>
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    %t0 = field.load %x0[%i] : f32
+    %t7 = field.load %x7[%i] : f32
+    %s:2 = scf.for %k = %c0 to %c8 step %c1 iter_args(%a = %t0, %b = %t7) -> (f32, f32) {
+      %aa = arith.mulf %a, %a : f32
+      %bb = arith.mulf %b, %b : f32
+      scf.yield %aa, %bb : f32, f32
+    }
+    field.store %s#0, %y0[%i]
+    field.store %s#1, %y7[%i]
+    scf.reduce
+  }
+  return
+}
