@@ -12,15 +12,15 @@ from mlirad.runtime.memory.deferred_writes.row_notes import RowNotes
 
 Word = ctypes.Array[ctypes.c_int64]
 Begun = tuple[str, Word]  # a field, and whether its sums begin at 0
-LIMIT = 1 << 12  # steps of a kernel that are remembered
+LIMIT = 1 << 13  # steps of a kernel that are remembered
 
 
 class Step(NamedTuple):
-    """The deferred writes of arrays that a launch does, and what is left of them; and which sums
-    begin at 0."""
+    """The deferred writes of arrays that a launch does, and what is left of them; and the fields
+    whose sums begin at 0."""
 
     changes: Sequence[tuple[LaterWrites, Sequence[Write], Pending]]
-    begins: Mapping[str, bool]
+    begins: Sequence[str]
 
 
 class FieldAccesses:
@@ -60,26 +60,27 @@ class FieldAccesses:
             for array, due, left in step.changes:
                 array.do(due, left)
         for name, word in begun:
-            word[0] = step.begins.get(name, False)
+            word[0] = name in step.begins
         return begun
 
     def _find_step(self, values: Sequence[Any]) -> Step:
-        changes, begins = [], dict[str, bool]()
+        changes, begins = [], list[str]()
         for name, array in self._fields.items():
-            pending, begins[name] = array.pending, False
+            pending, begins_at_0 = array.pending, False
             for box in self._notes.sets.get(name, ()):
                 pending = array.without_box(pending, box(values))
             if name in self._begun:
-                pending, begins[name] = self._begin_sums(name, pending, values)
+                pending, begins_at_0 = self._begin_sums(name, pending, values)
+                begins += [name] * begins_at_0
             due: Sequence[Write] = ()
             is_row = self._begun.get(name, True)
-            if is_row or not begins[name]:
+            if is_row or not begins_at_0:
                 boxes = self._notes.rows.get(name) if is_row else None
                 rows = None if boxes is None else [box(values)[0] for box in boxes]
                 due, pending = array.due(pending, rows)
             if pending is not array.pending:
                 changes.append((array, due, pending))
-        return Step(changes, begins)
+        return Step(tuple(changes), tuple(begins))
 
     def _begin_sums(
         self, name: str, pending: Pending, values: Sequence[Any]
