@@ -244,10 +244,11 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
     return list(groups.values())
 
 
-def box_arguments(boxes: Iterable[Axes]) -> list[int]:
+def box_arguments(boxes: Iterable[Axes]) -> tuple[int, ...]:
     """The numbers of the arguments that bounds of boxes depend on."""
     bounds = [bound for axes in boxes for axis in axes for bound in (axis.low, axis.high)]
-    return sorted({number for bound in bounds if bound is not None for number in bound.names})
+    numbers = {number for bound in bounds if bound is not None for number in bound.names}
+    return tuple(sorted(numbers))
 
 
 def launch_boxes(boxes: Sequence[Axes]) -> list[Callable[[Sequence[Any]], Box]]:

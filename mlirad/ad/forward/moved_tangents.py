@@ -14,6 +14,7 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.memory import clear_later
+from mlirad.runtime.memory.values import address_of
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -106,5 +107,5 @@ class MovedTangents:
 
 def _lies_in(values: Array, begin: int, end: int) -> bool:
     """Return whether some of a contiguous array lies between two addresses."""
-    address = values.__array_interface__["data"][0]
-    return bool(address < end and begin < address + values.nbytes)
+    address = address_of(values)
+    return address < end and begin < address + values.nbytes

@@ -34,7 +34,7 @@ class UnreadTangents:
         self._program, self._reverse_mode = program, reverse_mode
         self._run: list[Variant | Passing] = []
         self._without: set[Variant] = set()  # launched without tangents
-        self._with: set[Variant] = set()
+        self._with: set[Variant] = set()  # launched with them, which is looked up once
 
     def may_miss(self, variant: Variant) -> bool:
         """Return whether a launch, which is noted, may do without tangents."""

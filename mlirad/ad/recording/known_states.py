@@ -133,8 +133,8 @@ class KnownStates:
         if numbers is None:
             footprints = [piece.derivative.footprints for piece in recipe.pieces]
             accesses = [access for f in footprints for access in (*f.needed, *f.written)]
-            boxes = [access.axes for access in accesses]
-            numbers = self.numbers[variant] = tuple(box_arguments(boxes))
+            numbers = box_arguments(access.axes for access in accesses)
+            self.numbers[variant] = numbers
         return numbers
 
 

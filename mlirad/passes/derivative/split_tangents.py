@@ -34,8 +34,8 @@ from mlirad.ir.walk import (
     block_operations,
     entry_of,
     functions,
+    has_uses,
     operations,
-    users_of,
 )
 
 REQUIRES = KERNELS
@@ -93,7 +93,7 @@ def _may_be_repeated(loop: ir.Operation, numbers: Mapping[Array, int]) -> bool:
             if op.name == LoadOp.OPERATION_NAME:
                 if array in stored:
                     return False
-            elif any(users_of(result) for result in op.results):
+            elif any(map(has_uses, op.results)):
                 return False
             elif array not in numbers:
                 stored.add(array)

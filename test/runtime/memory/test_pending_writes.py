@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +14,7 @@ import mlirad as ti
 from mlirad.ir.memory.large_arrays import LEAST
 from mlirad.runtime.boxes import KnownBox
 from mlirad.runtime.memory.deferred_writes import Backlog, DeferredWrites
-from mlirad.runtime.memory.deferred_writes.field_accesses import FieldAccesses
+from mlirad.runtime.memory.deferred_writes.field_accesses import FieldAccesses, Step
 from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Pending
 
 ROWS = 9
@@ -96,7 +100,7 @@ def test_copies_are_put_back_again_where_nothing_else_is_deferred() -> None:
     assert not memory.any()
 
 
-def test_a_program_that_repeats_finds_its_steps(monkeypatch: object) -> None:
+def test_a_program_that_repeats_finds_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches of a second product do what those of the first did."""
     count, steps = 1 << 13, 6
     x = ti.field(ti.f64, (steps + 1, count), needs_grad=True)
@@ -122,11 +126,11 @@ def test_a_program_that_repeats_finds_its_steps(monkeypatch: object) -> None:
     found = list[FieldAccesses]()
     find, products = FieldAccesses._find_step, []
 
-    def note(self: FieldAccesses, arguments: object) -> object:
+    def note(self: FieldAccesses, arguments: Sequence[Any]) -> Step:
         found.append(self)
-        return find(self, arguments)  # type: ignore[arg-type]
+        return find(self, arguments)
 
-    monkeypatch.setattr(FieldAccesses, "_find_step", note)  # type: ignore[attr-defined]
+    monkeypatch.setattr(FieldAccesses, "_find_step", note)
     for _ in range(3):
         found.clear()
         products.append(ti.ad.hvp(run, loss=loss, wrt=x, v=v))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith
-from mlirad.ir.walk import before, constant_integer, defining_op
+from mlirad.ir.walk import before, constant_integer, defining_op, has_uses
 from mlirad.passes.cpu.split_long_blocks.block_values import BlockValues
 
 
@@ -31,7 +31,7 @@ def repeat_sums(ops: Sequence[ir.Operation], near: int) -> list[ir.Operation]:
                 sum_there, end = copy.results[0], use.at + near
                 values.note(copy, use.at)
             use.user.operands[use.position] = sum_there
-        if not any(op.results[0].uses):
+        if not has_uses(op.results[0]):
             unused.add(number)
             op.erase()
     return [

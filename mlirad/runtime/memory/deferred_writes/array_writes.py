@@ -12,7 +12,7 @@ from mlirad.runtime.memory.deferred_writes.copies import NO_COPIES, Copies
 from mlirad.runtime.memory.deferred_writes.later_writes import Backlog, LaterWrites
 from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Pending, Write
 from mlirad.runtime.memory.short_axes import assign, set_all
-from mlirad.runtime.memory.values import Values, part
+from mlirad.runtime.memory.values import Values, address_of, part
 
 
 class Room:
@@ -48,7 +48,7 @@ class DeferredWrites(LaterWrites):
     def __init__(self, memory: Values, room: Room | None) -> None:
         super().__init__(memory.shape, memory.nbytes, in_rows=memory.flags.c_contiguous)
         self._memory, self._room = memory, room
-        self._address = _address(memory)
+        self._address = address_of(memory)
         if room is not None:
             room.members.append(self)
         self._copies = NO_COPIES  # of all boxes to which copies are still to be written, or more
@@ -141,7 +141,7 @@ class DeferredWrites(LaterWrites):
         else:
             self.finish()
         with self._backlog.lock:
-            self._memory, self._address = memory, _address(memory)
+            self._memory, self._address = memory, address_of(memory)
             self.become(pending)
         return memory
 
@@ -149,8 +149,3 @@ class DeferredWrites(LaterWrites):
     def are_elsewhere(self) -> bool:
         """Return whether the array has moved."""
         return self._home is not None
-
-
-def _address(memory: Values) -> int:
-    address: int = memory.__array_interface__["data"][0]
-    return address

@@ -72,12 +72,11 @@ class FieldAccesses:
             if name in self._begun:
                 pending, begins_at_0 = self._begin_sums(name, pending, values)
                 begins += [name] * begins_at_0
-            due: Sequence[Write] = ()
-            is_row = self._begun.get(name, True)
-            if is_row or not begins_at_0:
-                boxes = self._notes.rows.get(name) if is_row else None
-                rows = None if boxes is None else [box(values)[0] for box in boxes]
-                due, pending = array.due(pending, rows)
+            boxes = self._notes.rows.get(name)
+            rows = None if boxes is None else [box(values)[0] for box in boxes]
+            if self._begun.get(name) is False:  # sums of all elements
+                rows = [] if begins_at_0 else None
+            due, pending = array.due(pending, rows)
             if pending is not array.pending:
                 changes.append((array, due, pending))
         return Step(tuple(changes), tuple(begins))

@@ -39,7 +39,7 @@ def read_row_notes(module: ir.Module) -> RowNotes:
         _launch_rows(rows),
         {field: launch_boxes(axes) for field, axes in sets.items()},
         _launch_rows(begins),
-        tuple(box_arguments(boxes)),
+        box_arguments(boxes),
     )
 
 

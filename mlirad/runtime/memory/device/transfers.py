@@ -16,7 +16,7 @@ from mlirad.runtime.memory.device.service_ir import Operation
 from mlirad.runtime.memory.device.services import Services
 from mlirad.runtime.memory.device.strided import WIDEST, Loops, Strided, contiguous, loops
 from mlirad.runtime.memory.memory import DType
-from mlirad.runtime.memory.values import Values
+from mlirad.runtime.memory.values import Values, address_of
 
 SMALL = 1 << 16  # bytes, which are copied in the time that it takes to ask for them
 _FEW = 8  # copies, which take no more time than a launch
@@ -44,7 +44,7 @@ class Transfers:
             return self._read_copy(elements, dtype)
         if elements.is_packed:
             values = np.empty(elements.shape, dtype)
-            self.driver.read(_address(values), elements.address, elements.nbytes)
+            self.driver.read(address_of(values), elements.address, elements.nbytes)
             return values
         if elements.span <= max(2 * elements.nbytes, self._small):
             values = self._read_span(elements, dtype)
@@ -61,7 +61,7 @@ class Transfers:
 
     def _read_span(self, elements: Strided, dtype: DType) -> Values:
         room = np.empty(elements.span, np.uint8)
-        self.driver.read(_address(room), elements.address, elements.span)
+        self.driver.read(address_of(room), elements.address, elements.span)
         return np.ndarray(elements.shape, dtype, room.data, 0, elements.strides)
 
     def write(self, elements: Strided, values: Values) -> None:
@@ -70,13 +70,13 @@ class Transfers:
             return
         is_run = elements.is_packed and values.flags.c_contiguous
         if is_run and not is_paged(elements.address):
-            self.driver.write(elements.address, _address(values), elements.nbytes)
+            self.driver.write(elements.address, address_of(values), elements.nbytes)
         else:
             with self.pool.lent(elements.nbytes) as address:
                 packed = elements.pack(address)
                 room = np.empty(elements.nbytes, np.uint8)
                 np.ndarray(values.shape, values.dtype, room.data, 0, packed.strides)[...] = values
-                self.driver.write(address, _address(room), room.nbytes)
+                self.driver.write(address, address_of(room), room.nbytes)
                 self.copy(elements, packed)
         self.changes += 1
 
@@ -193,7 +193,7 @@ class Transfers:
             self.driver.fill(flag, 0, WIDEST)
             self.launch(operation, joint, arrays, numbers, flag=flag)
             byte = np.zeros(1, np.uint8)
-            self.driver.read(_address(byte), flag, 1)
+            self.driver.read(address_of(byte), flag, 1)
         return bool(byte[0])
 
     def launch(
@@ -209,12 +209,6 @@ class Transfers:
         """Run a kernel on arrays."""
         addresses = [array.address for array in arrays]
         self._services.launch(operation, joint, addresses, word=word, flag=flag, numbers=numbers)
-
-
-def _address(values: Values) -> int:
-    """Return the address of an array of the host, faster than `ctypes` does."""
-    address: int = values.__array_interface__["data"][0]
-    return address
 
 
 def _number(pattern: bytes, width: int) -> int:

@@ -13,7 +13,7 @@ from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.deferred_writes import Backlog, Copies, DeferredWrites, Room
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.short_axes import SHORT_FILL, assign, copied, exchange, set_all
-from mlirad.runtime.memory.values import bits, part, same_bits
+from mlirad.runtime.memory.values import address_of, bits, part, same_bits
 
 
 class HostElements(Elements):
@@ -29,7 +29,7 @@ class HostElements(Elements):
         self._memory, self._blocks, self.deferred = view, blocks, DeferredWrites(view, room)
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
         self._is_short = view.nbytes <= SHORT_FILL and view.flags.c_contiguous  # and never moves
-        self.address = view.__array_interface__["data"][0]
+        self.address = address_of(view)
 
     @property
     def _view(self) -> Values:
@@ -72,7 +72,7 @@ class HostElements(Elements):
             return False
         memory = self.deferred.move(values)
         if memory is not None:
-            self._memory, self.address = memory, memory.__array_interface__["data"][0]
+            self._memory, self.address = memory, address_of(memory)
             backlog.moves += 1
         return memory is not None
 
