@@ -2,13 +2,12 @@
 
     python tools/irdl_files.py
 
-The package contains this text so that other tools can load the dialects.
+mlirad and other tools load the dialects from these files.
 """
 
 import argparse
 from pathlib import Path
 
-from mlirad.dialect import context
 from mlirad.dialect.irdl_text import irdl_texts
 
 FOLDER = Path(__file__).parents[1] / "mlirad" / "dialect" / "irdl"
@@ -19,9 +18,8 @@ def main() -> None:
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
-    with context():
-        for name, text in irdl_texts().items():
-            (FOLDER / f"{name}.mlir").write_text(text)
+    for name, text in irdl_texts().items():
+        (FOLDER / f"{name}.mlir").write_text(text)
 
 
 if __name__ == "__main__":

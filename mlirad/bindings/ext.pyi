@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
+from types import ModuleType
 from typing import TypeAlias, TypeVar
 
 from mlirad.bindings import ir
@@ -11,6 +12,9 @@ _TypeT = TypeVar("_TypeT", bound=ir.Type)
 Operand: TypeAlias = ir.OpResult[_TypeT] | ir.BlockArgument[_TypeT]
 Result: TypeAlias = ir.OpResult[_TypeT]
 Region: TypeAlias = ir.Region
+
+irdl: ModuleType
+_cext: ModuleType
 
 class Pure: ...
 
@@ -31,7 +35,7 @@ class RegionDef(FieldDef): ...
 class Dialect:
     DIALECT_NAMESPACE: str
     operations: Sequence[type[Operation]]
-    _mlir_module: ir.Module  # once it is loaded
+    types: Sequence[type[Type]]
 
     class Type(ir.Type):
         type_name: str
@@ -41,7 +45,7 @@ class Dialect:
 
     def __init_subclass__(cls, name: str) -> None: ...
     @classmethod
-    def load(cls) -> None: ...
+    def _emit_module(cls) -> ir.Module: ...
 
 class Operation(ir.OpView):
     OPERATION_NAME: str

@@ -6,8 +6,11 @@ from functools import cache
 from mlirad.bindings import DIALECTS, PROVIDER, ir
 from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
+from mlirad.dialect.loading import load_dialects
 from mlirad.dialect.snode import Snode
 from mlirad.dialect.te import Te
+
+OURS = (Field, Grad, Snode, Te)
 
 
 @cache
@@ -20,8 +23,8 @@ def context() -> ir.Context:
     mlir_context = ir.Context(load_on_create_dialects=[*DIALECTS])
     mlir_context.enable_multithreading(False)
     with mlir_context, ir.Location.unknown():
-        for dialect in (Snode, Field, Grad, Te):
-            dialect.load()
+        load_dialects(OURS)
+        for dialect in OURS:
             # The bindings look for this module, in every folder of the path, each time that they
             # meet an op of ours.
             name = f"{PROVIDER}.dialects.{dialect.DIALECT_NAMESPACE}"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mlirad.bindings import ext, ir
-from mlirad.dialect.field import Field
-from mlirad.dialect.grad import Grad
-from mlirad.dialect.snode import Snode
-from mlirad.dialect.te import Te
+from mlirad.dialect import OURS
+from mlirad.dialect.loading import generated_module
 
 _WORDS = {  # of traits that IRDL cannot say
     ir.NoTerminatorTrait: "no terminator",
@@ -16,17 +14,17 @@ _WORDS = {  # of traits that IRDL cannot say
     ir.IsIsolatedFromAboveTrait: "isolated from above",
     ext.Pure: "pure",
 }
-_DIALECTS: tuple[type[ext.Dialect], ...] = (Field, Grad, Snode, Te)
 
 
 def irdl_texts() -> dict[str, str]:
-    """Return the text of each dialect, by its name; they are loaded."""
-    return {dialect.DIALECT_NAMESPACE: _text(dialect) for dialect in _DIALECTS}
+    """Return the text of each dialect, by its name, generated from its classes."""
+    with ir.Context(load_on_create_dialects=["irdl"]), ir.Location.unknown():
+        return {dialect.DIALECT_NAMESPACE: _text(dialect) for dialect in OURS}
 
 
 def _text(dialect: type[ext.Dialect]) -> str:
     definitions = "\n".join(
-        op.operation.get_asm().rstrip() for op in dialect._mlir_module.body.operations
+        op.operation.get_asm().rstrip() for op in generated_module(dialect).body.operations
     )
     definitions = "\n".join(line.rstrip() for line in definitions.splitlines())
     head = [

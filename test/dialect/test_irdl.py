@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mlirad as ti
 from mlirad.bindings import PROVIDER
-from mlirad.dialect import context, irdl_text
+from mlirad.dialect import irdl_text
 from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
 from mlirad.dialect.snode import Snode
@@ -55,8 +55,7 @@ def plain(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_files_are_up_to_date() -> None:
     """`python tools/irdl_files.py` writes them."""
-    with context():
-        texts = irdl_text.irdl_texts()
+    texts = irdl_text.irdl_texts()
     assert {file.stem: file.read_text() for file in FOLDER.iterdir()} == texts
 
 
