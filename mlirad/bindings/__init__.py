@@ -9,11 +9,12 @@ from types import ModuleType
 from typing import Any
 
 PROVIDER = "torch_mlir" if find_spec("torch_mlir") else "mlir"
-# upstream's that passes of ours make ops of
+# upstream's that passes of ours make ops of, and those that only programs for GPUs, or texts, have
 DIALECTS = (
     *("func", "arith", "math", "scf", "cf", "memref", "affine", "vector", "index", "ub"),
-    *("llvm", "omp", "gpu", "nvvm", "rocdl", "irdl"),
+    *("llvm", "irdl"),
 )
+OTHER_DIALECTS = ("omp", "gpu", "nvvm", "rocdl")
 _LATER = {
     "ExecutionEngine": "execution_engine",
     "apply_named_sequence": "dialects.transform.interpreter",
@@ -51,7 +52,7 @@ try:
     ir = _load("ir")
     ext = _load("dialects.ext")
     PassManager = _load("passmanager").PassManager
-    leave_out_classes(DIALECTS)
+    leave_out_classes(("builtin", *DIALECTS, *OTHER_DIALECTS))
     I1, I32, I64 = ir.IntegerType[1], ir.IntegerType[32], ir.IntegerType[64]
 except (ImportError, AttributeError, TypeError) as error:
     from mlirad.bindings.missing import explanation

@@ -6,6 +6,7 @@ from mlirad.bindings import ir as ir
 
 PROVIDER: str
 DIALECTS: tuple[str, ...]
+OTHER_DIALECTS: tuple[str, ...]
 
 # Types as constraints of operands.
 I1: TypeAlias = ir.IntegerType

@@ -49,6 +49,7 @@ class Dialect:
 
 class Operation(ir.OpView):
     OPERATION_NAME: str
+    Adaptor: type
     _fields: Sequence[FieldDef]
     _traits: Sequence[type]
     def __init_subclass__(
@@ -58,3 +59,5 @@ class Operation(ir.OpView):
         traits: Sequence[type] | None = None,
         dialect: type[Dialect] | None = None,
     ) -> None: ...
+    @classmethod
+    def _attach_traits(cls) -> None: ...

@@ -146,6 +146,10 @@ class FunctionType(Type):
     @property
     def results(self) -> list[Type]: ...
 
+class DynamicType(Type):
+    @staticmethod
+    def lookup_typeid(full_type_name: str) -> object: ...
+
 class ShapedType(Type):
     @staticmethod
     def get_dynamic_size() -> int: ...

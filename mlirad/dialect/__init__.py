@@ -16,7 +16,7 @@ OURS = (Field, Grad, Snode, Te)
 @cache
 def context() -> ir.Context:
     """The process' one context, with every dialect of ours loaded, and those of upstream's that
-    passes of ours make ops of; others are loaded where a text or a pass has them.
+    all programs need; others are loaded where a text or a pass has them.
 
     With all that there are, each `canonicalize` would collect their patterns.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlirad.bindings import ext, ir
+from mlirad.bindings import PassManager, ext, ir
 
 _FOLDER = Path(__file__).parent / "irdl"
 
@@ -26,7 +26,7 @@ def load_dialects(dialects: Sequence[type[ext.Dialect]]) -> None:
 def generated_module(dialect: type[ext.Dialect]) -> ir.Module:
     """Return the IRDL that the classes of a dialect stand for, in the current context."""
     module: ir.Module = dialect._emit_module()
-    ext.PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+    PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
     return module
 
 

@@ -14,8 +14,9 @@ from mlirad.dialect.field import ARRAY_OPERAND, is_access, is_array
 from mlirad.dialect.grad import AllocOp, CustomOp, PopOp, PushOp, stack_element
 from mlirad.ir.build import is_float
 from mlirad.ir.flow import Block, Edge, Flow, flow_of
+from mlirad.ir.ops import Scf
 from mlirad.ir.structured import is_branch, is_for, is_parallel
-from mlirad.ir.walk import Array, array_root, operations
+from mlirad.ir.walk import Array, array_root, children
 
 Fact = TypeVar("Fact")
 _STACKS = (PushOp.OPERATION_NAME, PopOp.OPERATION_NAME)
@@ -231,12 +232,29 @@ def graph_of(function: ir.Operation) -> Graph:
 
 
 def names_in(op: ir.Operation) -> frozenset[str]:
-    """Return the names of the operations in one, as they were when the running pass began."""
+    """Return the names of the operations in one, as they were when the running pass began; of those
+    that are in a serial loop, also `in_loops(name)`."""
     return _shared(_NAMES.get(), op, _find_names)
 
 
+def in_loops(name: str) -> str:
+    """Return what stands for the name of an operation in a serial loop."""
+    return f"{name} in {Scf.FOR}"
+
+
 def _find_names(op: ir.Operation) -> frozenset[str]:
-    return frozenset({inner.name for inner in operations(op)})
+    names: set[str] = set()
+    names_in_loops: set[str] = set()
+    pending = [(op.regions, names)]
+    while pending:
+        regions, collected = pending.pop()
+        for child in children(regions):
+            name = child.name
+            collected.add(name)
+            inner = child.regions
+            if len(inner):
+                pending.append((inner, names_in_loops if name == Scf.FOR else collected))
+    return frozenset(names | names_in_loops | {in_loops(name) for name in names_in_loops})
 
 
 def _shared(

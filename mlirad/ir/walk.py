@@ -15,13 +15,13 @@ Array: TypeAlias = str | ir.Value | tuple[str, int]
 def operations(op: ir.Operation) -> Iterator[ir.Operation]:
     """Every operation nested in one, outer before inner, in order; what is in it is looked at when
     the walk goes on."""
-    pending = [_children(op.regions)]
+    pending = [children(op.regions)]
     while pending:
         for child in pending[-1]:
             yield child
             regions = child.regions
             if len(regions):
-                pending.append(_children(regions))
+                pending.append(children(regions))
                 break
         else:
             pending.pop()
@@ -32,7 +32,8 @@ def with_inner(op: ir.Operation) -> list[ir.Operation]:
     return [op, *operations(op)] if len(op.regions) else [op]
 
 
-def _children(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
+def children(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
+    """The operations of regions, in order, without those nested in them."""
     return (
         child.operation
         for region in regions

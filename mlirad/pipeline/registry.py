@@ -74,6 +74,14 @@ def looks_for(name: str) -> tuple[str, ...] | None:
     return table.get(name)
 
 
+def dialects_of(name: str) -> tuple[str, ...]:
+    """Return the names of the dialects of which a pass of ours makes ops, beside those that each
+    context has."""
+    group = import_module(_modules()[name].rpartition(".")[0])
+    names: tuple[str, ...] = getattr(group, "DIALECTS", ())
+    return names
+
+
 def runs_on_modules_only(function: PassFunction) -> bool:
     """Return whether a pass needs the whole module: what it takes is named so."""
     assert isinstance(function, FunctionType)

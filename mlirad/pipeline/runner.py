@@ -20,6 +20,7 @@ from mlirad.ir.requirements import COPYING_STAGES, KERNEL_STAGES, Request, Reque
 from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spell
 from mlirad.pipeline.registry import (
+    dialects_of,
     find_pass,
     looks_for,
     only_marks,
@@ -151,6 +152,8 @@ class _Compiler:
     def _load(self, anchor: str, step: Step, sought: tuple[str, ...] | None) -> Action:
         """Return what runs a pass of ours, which is loaded here."""
         function = find_pass(step.name)
+        for name in dialects_of(step.name):
+            _ = ir.Context.current.dialects[name]  # which loads it
         options: dict[str, Any] = parse_options(function, step.name, step.options)
         needs_module = runs_on_modules_only(function)
         keeps = not self.one_by_one  # or a watcher may change ops

@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import mlirad as ti
-from mlirad.bindings import PROVIDER
+from mlirad.bindings import PROVIDER, ir
 from mlirad.dialect import irdl_text
 from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
+from mlirad.dialect.loading import load_dialects
 from mlirad.dialect.snode import Snode
 
 ROOT = Path(__file__).parents[2]
@@ -98,3 +101,15 @@ def test_what_is_no_op_of_ours_is_refused(tmp_path: Path) -> None:
         'func.func @f(%x: f32) { "grad.free"(%x, %x) : (f32, f32) -> () return }', tmp_path
     )
     assert done.returncode != 0 and "expects exactly 1 operands" in done.stderr
+
+
+def test_an_op_that_no_file_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Copy(Field.Operation, name="copy_of_a_test"):
+        pass
+
+    try:
+        with ir.Context(load_on_create_dialects=["irdl"]), ir.Location.unknown():
+            with pytest.raises(RuntimeError, match="no 'field.copy_of_a_test' .*irdl_files.py"):
+                load_dialects([Field])
+    finally:
+        Field.operations.remove(Copy)

@@ -8,6 +8,7 @@ import pytest
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.ir.graph import in_loops, names_in
 from mlirad.passes.rounding import LOOKS_FOR
 from mlirad.pipeline.registry import find_pass, looks_for, pass_names
 from mlirad.pipeline.runner import VERIFY, compile_pipeline
@@ -45,7 +46,7 @@ def test_passes_look_for_ops_that_there_are(name: str) -> None:
     names = looks_for(name)
     assert names
     with context() as current:
-        assert all(map(current.is_registered_operation, names))
+        assert all(current.is_registered_operation(name.partition(" in ")[0]) for name in names)
 
 
 def test_a_pass_runs_only_where_what_it_looks_for_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,3 +74,25 @@ def test_tests_find_passes_that_look_for_too_little(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(LOOKS_FOR, "lower-floor-divisions", ("arith.divsi",))
     with pytest.raises(AssertionError, match="'lower-floor-divisions' does not say all"):
         after("lower-floor-divisions", verify=True)
+
+
+def test_names_say_which_ops_are_in_serial_loops() -> None:
+    source = """
+    func.func @f(%n: index, %memory: memref<8xf32>, %x: f32) {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      memref.store %x, %memory[%zero] : memref<8xf32>
+      scf.for %i = %zero to %n step %one {
+        %is_first = arith.cmpi eq, %i, %zero : index
+        scf.if %is_first {
+          %y = memref.load %memory[%i] : memref<8xf32>
+        }
+      }
+      return
+    }"""
+    with context():
+        names = names_in(ir.Module.parse(source).operation)
+    in_serial_loops = {name for name in names if " in " in name}
+    expected = ("arith.cmpi", "scf.if", "scf.yield", "memref.load")
+    assert in_serial_loops == set(map(in_loops, expected))
+    assert {"func.func", "memref.store", "scf.for", "memref.load"} < names

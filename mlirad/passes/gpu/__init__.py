@@ -1,0 +1,3 @@
+"""Names of the dialects of which passes of this folder make ops."""
+
+DIALECTS = ("gpu", "nvvm")

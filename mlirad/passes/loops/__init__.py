@@ -2,7 +2,8 @@
 
 from mlirad.dialect.field import AllocaOp
 from mlirad.dialect.field.threads import TOGETHER
-from mlirad.ir.ops import Arith, Scf
+from mlirad.ir.graph import in_loops
+from mlirad.ir.ops import Arith, Memref, Scf
 
 LOOKS_FOR: dict[str, tuple[str, ...]] = {
     "gather-pair-updates": (Scf.FOR,),
@@ -10,14 +11,14 @@ LOOKS_FOR: dict[str, tuple[str, ...]] = {
     "lower-block-loops": TOGETHER,
     "lower-ordered-loops": (AllocaOp.OPERATION_NAME,),
     "split-guarded-loops": (
-        Arith.CMPI,
-        Arith.MAXSI,
-        Arith.MINSI,
-        Arith.REMSI,
-        Arith.FLOORDIVSI,
-        Arith.DIVSI,
+        in_loops(Arith.CMPI),
+        in_loops(Arith.MAXSI),
+        in_loops(Arith.MINSI),
+        in_loops(Arith.REMSI),
+        in_loops(Arith.FLOORDIVSI),
+        in_loops(Arith.DIVSI),
     ),
-    "split-contractions": (Scf.FOR,),
-    "split-window-loops": (Scf.FOR,),
-    "tile-contractions": (Scf.FOR,),
+    "split-contractions": (in_loops(Scf.FOR),),
+    "split-window-loops": (in_loops(Scf.FOR),),
+    "tile-contractions": (in_loops(Memref.STORE),),
 }

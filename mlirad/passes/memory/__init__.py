@@ -3,9 +3,10 @@
 from mlirad.dialect import grad
 from mlirad.dialect.activity import ON_ACTIVITY, ActivateOp
 from mlirad.dialect.field import AssertOp, LoadOp, PrintOp, RandomOp
-from mlirad.ir.ops import Memref
+from mlirad.ir.ops import Llvm, Memref
 
 LOOKS_FOR: dict[str, tuple[str, ...]] = {
+    "hoist-allocas": (Llvm.ALLOCA,),
     "hoist-buffers": (Memref.ALLOC, Memref.ALLOCA),
     "lower-activity": ON_ACTIVITY,
     "lower-field-assert": (AssertOp.OPERATION_NAME,),

@@ -19,7 +19,6 @@ from mlirad.analysis.footprints.large_fields import (
     are_apart,
     note_boxes,
 )
-from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_atomic
@@ -62,7 +61,11 @@ def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
 
 def _swept(access: Access, numbers: Mapping[int, int]) -> Axes | None:
     """Return the box to each of whose elements an access adds once, if it does."""
-    return swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
+    if not _is_plain_sum(access.op):
+        return None
+    from mlirad.analysis.footprints.swept_boxes import swept_box  # for large fields alone
+
+    return swept_box(access.op, access.indices, numbers)
 
 
 def _whole_rows(

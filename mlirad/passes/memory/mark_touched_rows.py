@@ -19,7 +19,6 @@ from mlirad.analysis.footprints.large_fields import (
     are_apart,
     note_boxes,
 )
-from mlirad.analysis.footprints.swept_boxes import swept_box
 from mlirad.analysis.linear import Linear, number
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_store
@@ -77,6 +76,8 @@ def _boxes_set(accesses: list[Access], numbers: Mapping[int, int]) -> list[Axes]
     """The boxes that stores set as a whole, before anything of them is read."""
     if min(array_of(accesses[0].array.type)[1], default=1) < 1:
         return []
+    from mlirad.analysis.footprints.swept_boxes import swept_box  # for large fields alone
+
     boxes = [
         swept_box(store.op, store.indices, numbers)
         for store in accesses

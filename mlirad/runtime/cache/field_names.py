@@ -29,6 +29,8 @@ class FieldNames:
     def __init__(self, module: str) -> None:
         names = list(dict.fromkeys(_DECLARED.findall(module)))
         self._names, self._numbers = names, {name: number for number, name in enumerate(names)}
+        if not names:
+            return
         longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         symbol, mention = (
             pattern.format(names=longest_first, end=_END) for pattern in (_SYMBOL, _MENTION)

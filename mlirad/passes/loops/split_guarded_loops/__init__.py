@@ -14,7 +14,6 @@ the bounds of all loops around.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from mlirad.analysis.linear import linear_form
@@ -25,7 +24,7 @@ from mlirad.ir.ops import Memref
 from mlirad.ir.reports.remarks import forget_remarks
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import ANY_ORDER, AT_END, For, is_for
-from mlirad.ir.walk import before, block_operations, constant_integer, functions, operations
+from mlirad.ir.walk import before, children, constant_integer, functions, operations
 from mlirad.passes.loops.split_guarded_loops.guards import (
     Known,
     Stretch,
@@ -76,7 +75,7 @@ class _Function:
 
     def visit(self, op: ir.Operation) -> None:
         """Split the loops in an op."""
-        for child in _children(op):
+        for child in list(children(op.regions)):
             if len(child.regions):
                 self.visit(self._split(child) if is_for(child) else child)
 
@@ -125,12 +124,6 @@ def _updates_neighbours(loop: ir.Operation) -> bool:
             if abs(distance) <= _TOGETHER:
                 places.setdefault(op.operands[1], set()).add(along)
     return any(len(distances) > 1 for distances in places.values())
-
-
-def _children(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block_operations(block)
 
 
 def _split_around(loop: ir.Operation, stretch: Stretch) -> ir.Operation:

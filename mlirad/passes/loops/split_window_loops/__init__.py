@@ -13,7 +13,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import is_for
+from mlirad.ir.structured import is_for, runs_in_any_order
 from mlirad.ir.walk import block_operations, defining_op, entry_of, functions, operations
 
 REQUIRES = KERNELS
@@ -23,7 +23,9 @@ def split_window_loops(module: ir.Operation) -> None:
     """Split loops around sums of products by the remainder of an index, and unroll loops over
     windows."""
     for function in functions(module):
-        if any(_adds_products(op) for op in operations(function)):
+        if any(
+            is_for(op) and any(map(_adds_products, operations(op))) for op in operations(function)
+        ):
             _split(function)
 
 
@@ -46,8 +48,9 @@ def _split(function: ir.Operation) -> None:
 
 
 def _adds_products(op: ir.Operation) -> bool:
-    """Return whether an op is a loop that adds products to what it carries."""
-    if not is_for(op) or not len(op.results):
+    """Return whether an op is a serial loop of the program that adds products to what it
+    carries."""
+    if not is_for(op) or not len(op.results) or runs_in_any_order(op):
         return False
     yielded = block_operations(op.regions[0].blocks[0])[-1].operands
     return any(_is_product_added(value) for value in yielded)

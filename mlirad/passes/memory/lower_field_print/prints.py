@@ -14,6 +14,7 @@ from mlirad.ir.walk import before
 
 def print_on_gpu(op: ir.Operation) -> None:
     """A print as `gpu.printf`."""
+    _ = op.context.dialects["gpu"]  # which loads it
     text, values = _c_format(op)
     with before(op):
         b.effect(

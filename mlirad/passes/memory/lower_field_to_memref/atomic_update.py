@@ -2,7 +2,6 @@
 in one step."""
 
 from collections.abc import Sequence
-from enum import IntEnum
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicKind, atomic_kind
@@ -13,7 +12,7 @@ from mlirad.ir.ops import Memref
 from mlirad.ir.reductions import PLAIN_MARK
 
 
-class _RmwKind(IntEnum):
+class _RmwKind:
     """Kinds of `memref.atomic_rmw` that are one instruction, by their numbers in
     `arith::AtomicRMWKind`."""
 
