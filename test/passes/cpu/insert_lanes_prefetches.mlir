@@ -109,3 +109,66 @@ func.func @indices(%x: memref<64x13xi32>, %y: memref<64xindex>) {
   } {field.any_order}
   return
 }
+
+// A small body that reads four rows of large arrays fetches the lines that the next iteration of the
+// loop over rows will read, behind all of its loads: a row of %a is 512 elements, of %b 1024.
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[A:.*]] = memref.reinterpret_cast %{{.*}} : memref<512x512xf32> to memref<262144xf32>
+// CHECK: %[[B:.*]] = memref.reinterpret_cast %{{.*}} : memref<512x1024xf32> to memref<524288xf32>
+// CHECK: scf.for
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.for
+// CHECK-COUNT-5: vector.load
+// CHECK-COUNT-3: memref.prefetch %[[A]][%{{.*}}], read, locality<3>, data : memref<262144xf32>
+// CHECK: memref.prefetch %[[B]][%{{.*}}], read, locality<3>, data : memref<524288xf32>
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @rows(%a: memref<512x512xf32>, %b: memref<512x1024xf32>, %y: memref<512x512xf32>) {
+  %k0 = arith.constant 0 : index
+  %k1 = arith.constant 1 : index
+  %k511 = arith.constant 511 : index
+  scf.for %i = %k1 to %k511 step %k1 {
+    %before = arith.subi %i, %k1 : index
+    %behind = arith.addi %i, %k1 : index
+    scf.for %j = %k0 to %k511 step %k1 {
+      %right = arith.addi %j, %k1 : index
+      %v0 = memref.load %a[%before, %j] : memref<512x512xf32>
+      %v1 = memref.load %a[%i, %j] : memref<512x512xf32>
+      %v2 = memref.load %a[%i, %right] : memref<512x512xf32>
+      %v3 = memref.load %a[%behind, %j] : memref<512x512xf32>
+      %v4 = memref.load %b[%i, %j] : memref<512x1024xf32>
+      %s1 = arith.addf %v0, %v1 : f32
+      %s2 = arith.addf %s1, %v2 : f32
+      %s3 = arith.addf %s2, %v3 : f32
+      %s4 = arith.mulf %s3, %v4 : f32
+      memref.store %s4, %y[%i, %j] : memref<512x512xf32>
+    } {field.any_order}
+  }
+  return
+}
+
+// Three rows are streams that a processor foresees, and so is what lies in small arrays.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @few_rows(%a: memref<512x512xf32>, %b: memref<64x512xf32>, %y: memref<512x512xf32>) {
+  %k0 = arith.constant 0 : index
+  %k1 = arith.constant 1 : index
+  %k63 = arith.constant 63 : index
+  %k511 = arith.constant 511 : index
+  scf.for %i = %k1 to %k63 step %k1 {
+    %before = arith.subi %i, %k1 : index
+    %behind = arith.addi %i, %k1 : index
+    scf.for %j = %k0 to %k511 step %k1 {
+      %v0 = memref.load %a[%before, %j] : memref<512x512xf32>
+      %v1 = memref.load %a[%i, %j] : memref<512x512xf32>
+      %v2 = memref.load %a[%behind, %j] : memref<512x512xf32>
+      %v3 = memref.load %b[%i, %j] : memref<64x512xf32>
+      %s1 = arith.addf %v0, %v1 : f32
+      %s2 = arith.addf %s1, %v2 : f32
+      %s3 = arith.mulf %s2, %v3 : f32
+      memref.store %s3, %y[%i, %j] : memref<512x512xf32>
+    } {field.any_order}
+  }
+  return
+}

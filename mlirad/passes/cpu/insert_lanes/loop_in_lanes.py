@@ -98,9 +98,12 @@ class LoopInLanes:
             mask = None
             if trips is not None:
                 mask = memory.values.lanes_below(b.sub(trips, bounds.trip(full.induction)))
-            following = NextLanes(full.body, self.width) if self.candidate.is_large else None
+            is_large = self.candidate.is_large
+            following = NextLanes(self.loop, full.body, self.width, is_large=is_large)
             with memory.fetching(following):
-                b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
+                carried = self._iteration(memory, full.induction, list(full.carried), mask)
+            following.finish()
+            b.yield_(carried)
         return list(full.results)
 
     def _emit_some(

@@ -11,7 +11,7 @@ from mlirad.dialect.field import AtomicKind
 from mlirad.ir import build as b
 from mlirad.ir.marks.rounding import round_like
 from mlirad.ir.ops import Arith
-from mlirad.ir.structured import Parallel
+from mlirad.ir.structured import ANY_ORDER, For, Parallel
 from mlirad.ir.walk import at_end, attributes_of, before, clone, enclosing
 from mlirad.passes.loops.split_scatter_loops.bundles import Bundle, bundles_of, size_of
 from mlirad.passes.loops.split_scatter_loops.shifted_updates import (
@@ -151,7 +151,7 @@ class _Gather:
         for update in [update for group in bundle for update in group]:
             self._row_loop(update, sources.get(update, {}), high=low)
             self._row_loop(update, sources.get(update, {}), low=high)
-        loop = self._parallel(low, high) if parallel else b.for_loop(low, high, b.index(1))
+        loop = self._parallel(low, high) if parallel else _loop_in_any_order(low, high)
         with ir.InsertionPoint(loop.body):
             sums = [self._sum(group, sources, loop.body.arguments[0]) for group in bundle]
             for update, mapping in [sum_ for sum_ in sums if sum_ is not None]:
@@ -213,6 +213,12 @@ class _Gather:
         with ir.InsertionPoint(branch.then):
             self._guarded_update(update, inner_guards, inner, mapping)
             b.yield_()
+
+
+def _loop_in_any_order(low: ir.Value, high: ir.Value) -> For:
+    loop = b.for_loop(low, high, b.index(1))
+    loop.op.attributes[ANY_ORDER] = ir.UnitAttr.get()
+    return loop
 
 
 def _plus(total: ir.Value, value: ir.Value, update: ir.Operation) -> ir.Value:
