@@ -103,13 +103,16 @@ def test_what_is_no_op_of_ours_is_refused(tmp_path: Path) -> None:
     assert done.returncode != 0 and "expects exactly 1 operands" in done.stderr
 
 
-def test_an_op_that_no_file_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_op_that_no_file_has_is_named() -> None:
     class Copy(Field.Operation, name="copy_of_a_test"):
         pass
 
     try:
-        with ir.Context(load_on_create_dialects=["irdl"]), ir.Location.unknown():
-            with pytest.raises(RuntimeError, match="no 'field.copy_of_a_test' .*irdl_files.py"):
-                load_dialects([Field])
+        with (
+            ir.Context(load_on_create_dialects=["irdl"]),
+            ir.Location.unknown(),
+            pytest.raises(RuntimeError, match=r"'field\.copy_of_a_test' in its file"),
+        ):
+            load_dialects([Field])
     finally:
         Field.operations.remove(Copy)

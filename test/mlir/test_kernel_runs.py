@@ -118,6 +118,27 @@ def test_every_stage_computes_what_python_launched(name: str, dtype: Any, arch: 
                 np.testing.assert_allclose(outputs["argument 1"], copies[1], rtol=1e-5)
 
 
+@pytest.mark.parametrize("stage", ["derived", "memref", "target"])
+def test_zeros_that_a_reverse_leaves_are_written(stage: str) -> None:
+    ti.init(arch=ti.cpu, default_fp=ti.f64, cpu_max_num_threads=1)
+    n = 200
+    x, y = (ti.field(ti.f64, (n, n), needs_grad=True, name=name) for name in ("x", "y"))
+
+    @ti.kernel
+    def square():
+        for i, j in ti.ndrange((1, n), n):
+            y[i, j] = x[i, j] * x[i, j]
+
+    values = np.random.default_rng(3).uniform(0.5, 1, (n, n))
+    text = square.ir(stage=stage, mode="reverse")
+    assert ("field.later" in text) == (stage != "derived")
+    inputs = {"x": values, "y.grad": np.ones((n, n)), "x.grad": np.zeros((n, n))}
+    for optimize in (False, True):
+        outputs = ran(text, program(), inputs, (), optimize=optimize)
+        np.testing.assert_allclose(outputs["x.grad"][1:], 2 * values[1:])
+        assert not outputs["y.grad"][1:].any() and outputs["y.grad"][0].all()
+
+
 FIELDS = """
 "snode.root"() ({
   "snode.dense"() ({

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mlirad.analysis.footprints.footprint import Axes, Axis, Bound
@@ -65,6 +65,28 @@ def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, i
             low, high = low.plus(first, factor), high.plus(last, factor)
         axes.append(Axis(low, high))
     return None if ranges else tuple(axes)
+
+
+def united_box(boxes: Sequence[Axes | None]) -> Axes | None:
+    """Return the box that boxes are together, each of whose elements is in one of them; None where
+    they are known to be none, or not known to be one. They may follow one another along an axis, as
+    the components of a vector do."""
+    sure = [box for box in boxes if box is not None]
+    if not sure or len(sure) < len(boxes):
+        return None
+    if len(sure) == 1:
+        return sure[0]
+    varying = [axis for axis, ends in enumerate(zip(*sure)) if len(set(ends)) > 1]
+    if len(varying) != 1:
+        return None
+    ends = [box[varying[0]] for box in sure]
+    places = sorted(end.low.constant for end in ends if end.low is not None and end.low == end.high)
+    if any(end.low is None or end.low != end.high or end.low.terms for end in ends):
+        return None
+    if places != list(range(places[0], places[0] + len(sure))):
+        return None
+    axis = Axis(number(places[0]), number(places[-1]))
+    return tuple(axis if k == varying[0] else first for k, first in enumerate(sure[0]))
 
 
 def _wrapped(form: Form, ranges: Mapping[ir.Value, _Range]) -> tuple[ir.Value, int] | None:

@@ -2,10 +2,11 @@
 
 from mlirad.dialect import grad
 from mlirad.dialect.activity import ON_ACTIVITY, ActivateOp
-from mlirad.dialect.field import AssertOp, LoadOp, PrintOp, RandomOp
+from mlirad.dialect.field import AssertOp, LoadOp, PrintOp, RandomOp, StoreOp
 from mlirad.ir.ops import Llvm, Memref
 
 LOOKS_FOR: dict[str, tuple[str, ...]] = {
+    "defer-zeros": (StoreOp.OPERATION_NAME,),
     "hoist-allocas": (Llvm.ALLOCA,),
     "hoist-buffers": (Memref.ALLOC, Memref.ALLOCA),
     "lower-activity": ON_ACTIVITY,

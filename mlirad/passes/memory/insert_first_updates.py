@@ -1,9 +1,9 @@
 """Let the launch that adds to derivatives first begin at 0, so that nobody has to clear them.
 
 Of an array of derivatives that is not small, that a kernel only adds to, and each of whose elements
-is added to once; or, with `rows`, of one row of it, while the rest of the kernel accesses other
-rows. The launch gets a byte: 1 where zeros are still to be written to the array, or to that row,
-which then counts as 0 (docs/deferred-writes.md).
+is added to once; or, with `rows`, of a box of it, or of one row, while the rest of the kernel
+accesses other rows. The launch gets a byte: 1 where zeros are still to be written to the array, or
+to that box or row, which then counts as 0 (docs/deferred-writes.md).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Ends = tuple[int, int]
 
 def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
     """Let a launch that adds to each element exactly once begin at 0, if zeros are still to be
-    written to the array, or, with rows, to the one row of it."""
+    written to the array, or, with rows, to the one row or box of it."""
     kernels = functions(module)
     if len(kernels) != 1:
         return
@@ -52,6 +52,9 @@ def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
         boxes, extents = [_swept(access, numbers) for access in accesses], array_of(array)[1]
         if _reach_all_once(boxes, extents):
             _begin(module, kernels[0], root, accesses)
+        elif rows and (box := _box_reached_once(boxes)) is not None:
+            _begin(module, kernels[0], root, accesses, is_row=True)
+            begun[root] = [box]
         elif rows and has_large_rows(array):
             for row, sums in _whole_rows(accesses, boxes, extents)[:1]:
                 _begin(module, kernels[0], root, sums, is_row=True)
@@ -66,6 +69,15 @@ def _swept(access: Access, numbers: Mapping[int, int]) -> Axes | None:
     from mlirad.analysis.footprints.swept_boxes import swept_box  # for large fields alone
 
     return swept_box(access.op, access.indices, numbers)
+
+
+def _box_reached_once(boxes: list[Axes | None]) -> Axes | None:
+    """Return the box that a launch adds to once, if that is all that it does."""
+    if None in boxes:
+        return None
+    from mlirad.analysis.footprints.swept_boxes import united_box  # for large fields alone
+
+    return united_box(boxes)
 
 
 def _whole_rows(

@@ -9,7 +9,7 @@ from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
 
 _LOWER = (
-    "inline-custom-gradients,insert-active-lists,lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print,"
+    "inline-custom-gradients,insert-active-lists,{zeros}lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print,"
     "{tangents}gather-pair-updates{{fast={fast}}},split-scatter-loops,"
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates{{rows=true}},mark-touched-rows,"
@@ -17,6 +17,7 @@ _LOWER = (
     "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{loops}"
 )
+_ZEROS = "defer-zeros,"
 _TANGENTS = "split-tangents,canonicalize,cse,"
 _MANY = 8  # tangents
 _GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
@@ -93,8 +94,10 @@ def cpu_stages(
     lanes: LaneWidth = ONE_LANE,
     width: int = 16,
     debug_info: bool = False,
+    defers_zeros: bool = False,
 ) -> list[Stage]:
-    """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
+    """The stages behind `field`. `defers_zeros`: who launches the code writes the zeros that
+    derivatives leave; `worth`: operations in a loop that pay for waking threads;
     `fused`: the target has fused multiply-adds; `estimates`: of reciprocal roots, of 12 bits;
     `library`: elementary functions of vectors; `lanes`: iterations that run together; `width`: the
     bytes of a vector; `debug_info`: code has lines."""
@@ -103,7 +106,10 @@ def cpu_stages(
     guards = _GUARDS.format(width=lanes.count, fast=fast)
     loops = tiles + guards + WRITE_BUFFERS.format(width=width) + in_lanes
     tangents = _TANGENTS * (mode.tangents >= _MANY and not mode.is_reverse)
-    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, loops=loops, tangents=tangents)
+    zeros = _ZEROS * defers_zeros
+    lower = _LOWER.format(
+        threads=threads, worth=worth, fast=fast, loops=loops, tangents=tangents, zeros=zeros
+    )
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [

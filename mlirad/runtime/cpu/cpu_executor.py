@@ -90,6 +90,7 @@ class CpuExecutor(Executor):
             lanes=_lanes(config),
             width=vector_bytes(),
             debug_info=config.debug_info,
+            defers_zeros=True,
         )
 
     def compile(

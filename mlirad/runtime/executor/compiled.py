@@ -10,7 +10,7 @@ from mlirad.ir.signature import Begun as BegunLabel
 from mlirad.runtime.executor.executor import Code, LaunchMemory, LoweredKernel, PassedArray
 from mlirad.runtime.executor.frame import Frame, LaunchSpace, SeparateLaunchSpace
 from mlirad.runtime.failures import raise_recorded
-from mlirad.runtime.memory.deferred_writes import Begun, FieldAccesses
+from mlirad.runtime.memory.deferred_writes import NO_STEP, FieldAccesses
 
 # results, of 8 bytes each
 _WORDS = {
@@ -57,11 +57,13 @@ class CompiledKernel(Code):
         )
         self._result_count = len(lowered.results)
         first = self._frame()
-        fields = {symbol: memory.deferred_writes(symbol) for symbol in self._memory}
+        later = lowered.row_notes.later  # fields whose addresses the code may not need
+        fields = {symbol: memory.deferred_writes(symbol) for symbol in {**self._memory, **later}}
+        assert all(fields[name] is not None for name in later), "zeros would be lost"
         large = {
             name: writes
             for name, writes in fields.items()
-            if writes is not None and writes.are_possible
+            if writes is not None and (writes.are_possible or name in later)
         }
         labels = [p.label for p in lowered.signature if isinstance(p.label, BegunLabel)]
         begun = {label.symbol: label.is_row for label in labels}
@@ -89,15 +91,15 @@ class CompiledKernel(Code):
         if frame.checks:
             for slot, symbol in frame.checks:
                 slot.value = self._launch_memory.check_bits(symbol).address
-        begun: Sequence[Begun] = ()
-        if self._deferred:
-            begun = self._accesses.prepare(self._backlog, values, frame.begun)
+        step = NO_STEP
+        if self._deferred or self._accesses.leaves_zeros:
+            step = self._accesses.prepare(self._backlog, values, frame.begun)
         if self._run is None:
             self.function(frame.packed)
         else:
             self._run(self.function, frame, arrays)
-        for _, word in begun:
-            word[0] = 0
+        if step is not NO_STEP:
+            self._accesses.end(self._backlog, step, frame.begun)
         results = self._end(frame) if self._ended else ()
         idle.append(frame)
         return results

@@ -166,3 +166,31 @@ func.func @not_around(%t: i32 {field.argument = 0}) {
   }
   return
 }
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [256, 256]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// A box that is added to once begins at 0.
+// CHECK: field.begins = {{\[\[}}@x.grad, {{\[\[\[}}array<i64: 1>, array<i64: 254>], [array<i64: 0>, array<i64: 99>]]]]]
+// CHECK-LABEL: func.func @a_box
+// CHECK: arith.select
+// CHECK: field.store
+func.func @a_box() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 255 : index
+  %m = arith.constant 100 : index
+  %f = arith.constant 1.0 : f32
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [256, 256]>
+  scf.parallel (%i, %j) = (%c1, %c0) to (%n, %m) step (%c1, %c1) {
+    %0 = "field.atomic"(%f, %g, %i, %j) {kind = "add", field.plain} : (f32, !field.array<f32, [256, 256]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}

@@ -19,10 +19,15 @@ from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Pending
 
 ROWS = 9
 SHAPE = ROWS, LEAST // 8 // ROWS + 1
-COLUMNS = (0, SHAPE[1] - 1)
+COLUMNS, PART = (0, SHAPE[1] - 1), (1, 2)
 ends = st.tuples(st.integers(0, ROWS - 1), st.integers(0, ROWS - 1)).map(sorted).map(tuple)
 steps = st.lists(
-    st.tuples(st.sampled_from(["clear", "copies", "set", "part", "use", "sum", "all"]), ends)
+    st.tuples(
+        st.sampled_from(
+            ["clear", "copies", "leave", "set", "part", "use", "sum", "sum part", "all"]
+        ),
+        ends,
+    )
 )
 
 
@@ -32,7 +37,8 @@ def rows_of(pending: Pending) -> dict[int, str]:
     for write in pending.writes:
         for row in range(write.first, write.last + 1):
             assert row not in rows
-            rows[row] = "copy" if write.is_copy else "zeros"
+            kind = "zeros" if write.box[1] == COLUMNS else "part"
+            rows[row] = "copy" if write.is_copy else kind
     return rows
 
 
@@ -44,7 +50,9 @@ def test_steps(actions: list[tuple[str, tuple[int, int]]]) -> None:
     def do(rows: range) -> None:
         for row in rows:
             kind = model.pop(row, "")
-            expected[row] = {"": expected[row], "zeros": 0.0, "copy": row + 1.0}[kind]
+            columns = slice(1, 3) if kind == "part" else slice(None)
+            if kind:
+                expected[row, columns] = row + 1.0 if kind == "copy" else 0.0
 
     for action, (first, last) in actions:
         rows = range(first, last + 1)
@@ -56,18 +64,38 @@ def test_steps(actions: list[tuple[str, tuple[int, int]]]) -> None:
                 ((row, row), COLUMNS): np.full((1, SHAPE[1]), row + 1.0) for row in rows
             }
             are_deferred = array.put_back(boxes, backlog)
-            assert are_deferred == ("zeros" not in model.values())
+            assert are_deferred == {"copy"}.issuperset(model.values())
             model |= dict.fromkeys(rows if are_deferred else [], "copy")
         elif action == "set":
             array.become(array.without_box(array.pending, ((first, last), COLUMNS)))
             for row in rows:
                 model.pop(row, None)
-        elif action == "part":  # of each row, which keeps what is to be written to it
+        elif action == "part":  # of each row, which keeps what is to be written to more of it
             before = array.pending
-            assert array.without_box(before, ((first, last), (1, 2))) is before
-        elif action == "sum":
-            left = array.without_zeros(array.pending, (first, last))
-            assert (left is not None) == all(model.get(row) == "zeros" for row in rows)
+            array.become(array.without_box(before, ((first, last), PART)))
+            gone = [row for row in rows if model.get(row) == "part"]
+            assert (array.pending is before) == (not gone)
+            for row in gone:
+                del model[row]
+        elif action == "leave":  # zeros of a part, as a launch does
+            before = array.pending
+            array.defer_zeros(
+                backlog,
+                ((first, last), PART),
+                before,
+                array.with_zeros(before, ((first, last), PART)),
+            )
+            are_deferred = not model.keys() & set(rows)
+            assert are_deferred == (array.pending is not before)
+            if are_deferred:
+                model |= dict.fromkeys(rows, "part")
+            else:
+                expected[first : last + 1, 1:3] = 0.0
+        elif action.startswith("sum"):
+            kind = "zeros" if action == "sum" else "part"
+            box = ((first, last), COLUMNS if action == "sum" else PART)
+            left = array.without_zeros(array.pending, box)
+            assert (left is not None) == all(model.get(row) == kind for row in rows)
             if left is not None:
                 array.become(left)
                 for row in rows:

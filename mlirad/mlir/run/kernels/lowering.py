@@ -25,6 +25,7 @@ from mlirad.pipeline.stages.plain import INTERFACE, plain_passes
 from mlirad.pipeline.stages.stage import Stage, behind, join
 from mlirad.runtime.cpu.processor import vector_library
 from mlirad.runtime.executor.executor import LoweredKernel
+from mlirad.runtime.memory.deferred_writes import read_row_notes
 from mlirad.runtime.program import Program
 from mlirad.types import DataType, from_mlir
 
@@ -55,6 +56,7 @@ def lower(
         _results(root, function),
         [read_message(message) for message in messages],
         TaichiAssertionError,
+        row_notes=read_row_notes(module),
     )
 
 

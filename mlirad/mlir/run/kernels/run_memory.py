@@ -59,12 +59,12 @@ class RunMemory:
 
     @property
     def backlog(self) -> Backlog:
-        """The arrays that have deferred writes: none."""
+        """The arrays that have deferred writes."""
         return self._backlog
 
     def deferred_writes(self, symbol: str) -> LaterWrites | None:
-        """Return the deferred writes to a field: none."""
-        return None
+        """Return the deferred writes to a field."""
+        return self.fields[symbol].elements.deferred
 
     # What the command line names.
 

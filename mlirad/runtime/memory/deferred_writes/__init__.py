@@ -4,7 +4,7 @@ overwrote. docs/deferred-writes.md says how."""
 from mlirad.runtime.memory.deferred_writes.array_writes import DeferredWrites as DeferredWrites
 from mlirad.runtime.memory.deferred_writes.array_writes import Room as Room
 from mlirad.runtime.memory.deferred_writes.copies import Copies as Copies
-from mlirad.runtime.memory.deferred_writes.field_accesses import Begun as Begun
+from mlirad.runtime.memory.deferred_writes.field_accesses import NO_STEP as NO_STEP
 from mlirad.runtime.memory.deferred_writes.field_accesses import FieldAccesses as FieldAccesses
 from mlirad.runtime.memory.deferred_writes.field_accesses import Word as Word
 from mlirad.runtime.memory.deferred_writes.later_writes import Backlog as Backlog

@@ -116,12 +116,17 @@ class DeferredWrites(LaterWrites):
     def _do(self, write: Write) -> None:
         if write.is_copy:
             assign(part(self._memory, write.box), self._copies.values[write.box])
+        elif self.in_rows and write.box[1:] != self._whole[1:]:
+            self._set_to_zero(write.box)
         elif self.in_rows:
             row_bytes = self._bytes // self._shape[0]
             count = write.last + 1 - write.first
             ctypes.memset(self._address + write.first * row_bytes, 0, count * row_bytes)
         elif self.pending is not NOTHING and (self._room is None or not self._room.clear()):
             set_all(self._memory, 0)
+
+    def _set_to_zero(self, box: KnownBox) -> None:
+        set_all(part(self._memory, box), 0)
 
     # Do without them.
 

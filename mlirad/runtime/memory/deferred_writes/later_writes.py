@@ -83,6 +83,18 @@ class LaterWrites(ABC):
         else:
             self._backlog.arrays.add(self)
 
+    def defer_zeros(
+        self, backlog: Backlog, box: KnownBox, expected: Pending, with_zeros: Pending | None
+    ) -> None:
+        """Defer zeros for a box, where a launch found what was `expected`; write them where that is
+        not possible (None), or if others have written meanwhile."""
+        with backlog.lock:
+            if with_zeros is not None and self.pending is expected and self.are_possible:
+                self._backlog = backlog
+                self.become(with_zeros)
+            else:
+                self._set_to_zero(box)
+
     # Do them.
 
     def finish(self, rows: Sequence[Ends] | None = None) -> None:
@@ -120,6 +132,10 @@ class LaterWrites(ABC):
         """Do a write of a copy, or of zeros to some rows."""
 
     @abstractmethod
+    def _set_to_zero(self, box: KnownBox) -> None:
+        """Write zeros to a box, to which no writes are deferred."""
+
+    @abstractmethod
     def release_copies(self) -> None:
         """Do those of copies."""
 
@@ -135,17 +151,26 @@ class LaterWrites(ABC):
         """Return what is left if all elements of a box are set."""
         return pending.without_box(box, self._shape, in_rows=self.in_rows)
 
-    def without_zeros(self, pending: Pending, rows: Ends | None) -> Pending | None:
-        """Return what is left if what is added to all elements, or to those of some rows, is added
-        to nothing; None where not all of these were to be set to 0."""
-        first, last = rows or self._whole[0]
+    def with_zeros(self, pending: Pending, box: KnownBox) -> Pending | None:
+        """Return what there is if zeros for a box are deferred too; None where they cannot be."""
+        if not self.in_rows or any(low > high for low, high in box):
+            return None
+        zeros = pending.with_zeros(box)
+        return self._zeros if zeros is not None and zeros.are_zeros(self._whole) else zeros
+
+    def without_zeros(self, pending: Pending, box: KnownBox | None) -> Pending | None:
+        """Return what is left if what is added to all elements, or to those of a box of its first
+        axes, is added to nothing; None where not all of these were to be set to 0."""
+        axes = self._whole if box is None else (*box, *self._whole[len(box) :])
+        first, last = axes[0]
         span = pending.among(first, last)
         (write,) = writes if len(writes := pending.at(span)) == 1 else (None,)
         if (
             write is None
             or write.is_copy
+            or write.box[1:] != axes[1:]
             or not write.first <= first <= last <= write.last
-            or not (rows is None or self.in_rows)
+            or not (box is None or self.in_rows)
         ):
             return None
         return pending.replace(span, write.outside(first, last))

@@ -12,7 +12,7 @@ Ends = tuple[int, int]  # the first and the last row of a range
 
 
 class Write(NamedTuple):
-    """A write to a box: of a copy, or else of zeros, which are of whole rows."""
+    """A write to a box: of a copy, or else of zeros."""
 
     box: KnownBox
     is_copy: bool
@@ -30,6 +30,15 @@ class Write(NamedTuple):
     def inside(self, first: int, last: int) -> Write:
         """Return the part of zeros that is in some rows."""
         return Write(((max(self.first, first), min(self.last, last)), *self.box[1:]), False)
+
+    def followed_by(self, other: Write) -> Write | None:
+        """Return both as one write, of zeros to rows behind one another; None where they are not
+        one."""
+        if self.is_copy or other.is_copy or self.box[1:] != other.box[1:]:
+            return None
+        if self.last + 1 != other.first:
+            return None
+        return Write(((self.first, other.last), *self.box[1:]), False)
 
     def outside(self, first: int, last: int) -> list[Write]:
         """Return the parts of zeros that are outside of some rows."""
@@ -91,6 +100,19 @@ class Pending:
         pending._all, pending._firsts = self._all, self._firsts
         pending._begin, pending._end = begin, end
         return pending
+
+    def with_zeros(self, box: KnownBox) -> Pending | None:
+        """Return these and zeros for a box; None if there are writes to its rows."""
+        write = Write(box, False)
+        span = self.among(write.first, write.last)
+        if span.start < span.stop:
+            return None
+        start, stop = span.start, span.stop
+        if start > self._begin and (joined := self._all[start - 1].followed_by(write)) is not None:
+            write, start = joined, start - 1
+        if stop < self._end and (joined := write.followed_by(self._all[stop])) is not None:
+            write, stop = joined, stop + 1
+        return self.replace(slice(start, stop), [write])
 
     def without_box(self, box: Box, shape: Sequence[int], *, in_rows: bool) -> Pending:
         """Return what is left if a box is set; of zeros some rows may be left if those are written

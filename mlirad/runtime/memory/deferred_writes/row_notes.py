@@ -22,29 +22,31 @@ class RowNotes(msgspec.Struct, frozen=True):
 
     rows: Mapping[str, Rows]  # which it touches; has no fields of which these are all
     sets: Mapping[str, Boxes]  # all elements of which it sets before it reads any
-    begins: Mapping[str, Rows]  # the row, if it is one, whose sums it may begin at 0
+    begins: Mapping[str, Rows]  # the row, or the box, whose sums it may begin at 0
+    later: Mapping[str, Rows]  # the box whose zeros it may leave for later
     numbers: tuple[int, ...] = ()  # of the arguments that these depend on
 
 
-NO_NOTES = RowNotes({}, {}, {})
+NO_NOTES = RowNotes({}, {}, {}, {})
 
 
 def read_row_notes(module: ir.Module) -> RowNotes:
     """The notes of a kernel."""
-    rows, sets, begins = [
-        _axes_of_fields(module, f"field.{name}") for name in ("rows", "sets", "begins")
+    rows, sets, begins, later = all_notes = [
+        _axes_of_fields(module, f"field.{name}") for name in ("rows", "sets", "begins", "later")
     ]
-    boxes = [box for notes in (rows, sets, begins) for group in notes.values() for box in group]
+    boxes = [box for notes in all_notes for group in notes.values() for box in group]
     return RowNotes(
-        _launch_rows(rows),
+        {field: cast("Rows", launch_ranges(axes)) for field, axes in rows.items()},
         {field: launch_boxes(axes) for field, axes in sets.items()},
-        _launch_rows(begins),
+        _known_boxes(begins),
+        _known_boxes(later),
         box_arguments(boxes),
     )
 
 
-def _launch_rows(axes_of_fields: Mapping[str, list[Axes]]) -> dict[str, Rows]:
-    return {field: cast("Rows", launch_ranges(axes)) for field, axes in axes_of_fields.items()}
+def _known_boxes(axes_of_fields: Mapping[str, list[Axes]]) -> dict[str, Rows]:
+    return {field: cast("Rows", launch_boxes(axes)) for field, axes in axes_of_fields.items()}
 
 
 def _axes_of_fields(module: ir.Module, name: str) -> dict[str, list[Axes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlirad.runtime.boxes import KnownBox
 from mlirad.runtime.memory.deferred_writes import LaterWrites, Write
 from mlirad.runtime.memory.device.strided import Strided
 from mlirad.runtime.memory.device.transfers import Transfers
@@ -22,6 +23,9 @@ class DeferredZeros(LaterWrites):
 
     def _do(self, write: Write) -> None:
         self._transfers.clear(self._place.address, self._place.nbytes)  # one request
+
+    def _set_to_zero(self, box: KnownBox) -> None:
+        raise AssertionError("code for devices writes zeros itself")
 
     def release_copies(self) -> None:
         """Do nothing: there are none."""

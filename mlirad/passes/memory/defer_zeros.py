@@ -1,0 +1,73 @@
+"""Let the runtime write the zeros that the launch which takes derivatives out of a field leaves.
+
+The reverse of a store reads the derivative of what was stored, and sets it to 0. Often nobody reads
+these zeros: the launch that adds to the same elements next begins at 0 (`insert-first-updates`), or
+nobody adds to them again before all derivatives are cleared, as to the rows of a field over time.
+Here such stores are left out, and `field.later` names the field and the box that is to be set to 0
+after each launch; the runtime defers it (docs/deferred-writes.md). What the launch reads of the box
+it reads before.
+"""
+
+from __future__ import annotations
+
+from math import copysign
+
+from mlirad.analysis.footprints.large_fields import (
+    Access,
+    accesses_by_field,
+    are_apart,
+    note_boxes,
+)
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_load, is_store
+from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives
+from mlirad.ir.ops import Arith
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.signature import argument_numbers
+from mlirad.ir.walk import defining_op, functions
+
+REQUIRES = KERNELS
+
+
+def defer_zeros(module: ir.Operation) -> None:
+    """Leave stores of zeros to boxes of derivatives to the runtime."""
+    kernels = functions(module)
+    if len(kernels) != 1:
+        return
+    names, later = derivatives(module), {}
+    for root, accesses in accesses_by_field(kernels[0]).items():
+        zeros = [access for access in accesses if _is_zero(access.op)]
+        if not zeros or root not in names or bytes_of(accesses[0].array.type) < LEAST:
+            continue
+        if not all(_is_apart_or_earlier(other, zero) for other in accesses for zero in zeros):
+            continue
+        from mlirad.analysis.footprints.swept_boxes import (
+            swept_box,  # both for large fields alone
+            united_box,
+        )
+
+        numbers = argument_numbers(kernels[0])
+        box = united_box([swept_box(zero.op, zero.indices, numbers) for zero in zeros])
+        if box is not None:
+            later[root] = [box]
+            for zero in zeros:
+                zero.op.erase()
+    note_boxes(module, "field.later", later)
+
+
+def _is_zero(op: ir.Operation) -> bool:
+    """Return whether an op stores 0."""
+    value = defining_op(op.operands[0]) if is_store(op) else None
+    if value is None or value.name != Arith.CONSTANT:
+        return False
+    number = value.attributes["value"]
+    return isinstance(number, ir.FloatAttr) and number.value == 0 and copysign(1, number.value) == 1
+
+
+def _is_apart_or_earlier(other: Access, zero: Access) -> bool:
+    """Return whether an access is the store of a zero itself, elsewhere, or before it in the same
+    iteration."""
+    if other.op == zero.op or are_apart(other, zero):
+        return True
+    is_same = is_load(other.op) and other.indices == zero.indices
+    return is_same and other.op.block == zero.op.block and other.op.is_before_in_block(zero.op)
