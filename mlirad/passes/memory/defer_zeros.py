@@ -10,6 +10,7 @@ it reads before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import copysign
 
 from mlirad.analysis.footprints.large_fields import (
@@ -20,11 +21,12 @@ from mlirad.analysis.footprints.large_fields import (
 )
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_store
+from mlirad.dialect.snode import RootOp, places, trees_around
 from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
-from mlirad.ir.walk import defining_op, functions
+from mlirad.ir.walk import block_operations, defining_op, functions
 
 REQUIRES = KERNELS
 
@@ -34,10 +36,12 @@ def defer_zeros(module: ir.Operation) -> None:
     kernels = functions(module)
     if len(kernels) != 1:
         return
-    names, later = derivatives(module), {}
+    names, alone, later = derivatives(module), set(_fields_alone(module)), {}
     for root, accesses in accesses_by_field(kernels[0]).items():
         zeros = [access for access in accesses if _is_zero(access.op)]
         if not zeros or root not in names or bytes_of(accesses[0].array.type) < LEAST:
+            continue
+        if root not in alone:
             continue
         if not all(_is_apart_or_earlier(other, zero) for other in accesses for zero in zeros):
             continue
@@ -53,6 +57,14 @@ def defer_zeros(module: ir.Operation) -> None:
             for zero in zeros:
                 zero.op.erase()
     note_boxes(module, "field.later", later)
+
+
+def _fields_alone(module: ir.Operation) -> Iterator[str]:
+    """Yield the fields whose elements lie side by side, with no others among them."""
+    for place in places(module):
+        blocks = [block for block in trees_around(place) if not RootOp.holds(block)]
+        if all(len(block_operations(block.regions[0].blocks[0])) == 1 for block in blocks):
+            yield ir.StringAttr(place.attributes["sym_name"]).value
 
 
 def _is_zero(op: ir.Operation) -> bool:

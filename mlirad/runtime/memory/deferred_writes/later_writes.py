@@ -8,7 +8,7 @@ from threading import Lock
 
 from mlirad.dialect.turn import free_in_forks
 from mlirad.ir.memory.large_arrays import LEAST
-from mlirad.runtime.boxes import Box, KnownBox
+from mlirad.runtime.boxes import Box, KnownBox, lies_in
 from mlirad.runtime.memory.deferred_writes.copies import Copies
 from mlirad.runtime.memory.deferred_writes.pending import NOTHING, Ends, Pending, Write
 
@@ -153,7 +153,11 @@ class LaterWrites(ABC):
 
     def with_zeros(self, pending: Pending, box: KnownBox) -> Pending | None:
         """Return what there is if zeros for a box are deferred too; None where they cannot be."""
-        if not self.in_rows or any(low > high for low, high in box):
+        if (
+            not self.in_rows
+            or not lies_in(box, self._whole)
+            or any(low > high for low, high in box)
+        ):
             return None
         zeros = pending.with_zeros(box)
         return self._zeros if zeros is not None and zeros.are_zeros(self._whole) else zeros
