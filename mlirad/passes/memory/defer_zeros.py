@@ -41,7 +41,7 @@ def defer_zeros(module: ir.Operation) -> None:
         zeros = [access for access in accesses if _is_zero(access.op)]
         if not zeros or root not in names or bytes_of(accesses[0].array.type) < LEAST:
             continue
-        if root not in alone:
+        if root not in alone or not accesses[0].indices:
             continue
         if not all(_is_apart_or_earlier(other, zero) for other in accesses for zero in zeros):
             continue

@@ -10,6 +10,7 @@ import pytest
 from deferred_writes import defer_all
 
 import mlirad as ti
+from mlirad.runtime.boxes import KnownBox
 from mlirad.runtime.memory.deferred_writes import DeferredWrites
 from mlirad.runtime.memory.deferred_writes.pending import Pending
 
@@ -99,11 +100,9 @@ def test_rows_that_begin_at_0(rim: int, monkeypatch: pytest.MonkeyPatch) -> None
     the step leaves out its rim."""
     begun, drop = list[tuple[int, int]](), DeferredWrites.without_zeros
 
-    def note(
-        writes: DeferredWrites, pending: Pending, rows: tuple[int, int] | None
-    ) -> Pending | None:
-        left = drop(writes, pending, rows)
-        begun.extend([rows] if rows is not None and left is not None else [])
+    def note(writes: DeferredWrites, pending: Pending, box: KnownBox | None) -> Pending | None:
+        left = drop(writes, pending, box)
+        begun.extend([box[0]] if box is not None and left is not None else [])
         return left
 
     monkeypatch.setattr(DeferredWrites, "without_zeros", note)

@@ -318,11 +318,12 @@ class TestRows:
             with ti.ad.Tape(loss):
                 run(last)
             writes = u.grad.find_memory().elements.deferred.pending.writes
-            assert [write.box[0] for write in writes] == [(last + 1, self.STEPS - 1)][: 7 - last]
+            # each step leaves zeros in the row whose derivatives it took
+            assert [write.box[0] for write in writes] == [(1, self.STEPS - 1)]
             found = u.grad.to_numpy()
             assert not waits(u.grad)
             assert found[0].sum() == pytest.approx(self.SIZE * 3.0**last)
-            assert (found[last + 1 :] == 0).all()
+            assert (found[1:] == 0).all()
 
     def test_rows_of_an_argument_that_changes(self) -> None:
         u, loss = self.field(), ti.field(ti.f64, (), needs_grad=True)
