@@ -68,9 +68,8 @@ def swept_box(op: ir.Operation, indices: list[ir.Value], numbers: Mapping[int, i
 
 
 def united_box(boxes: Sequence[Axes | None]) -> Axes | None:
-    """Return the box that boxes are together, each of whose elements is in one of them; None where
-    they are known to be none, or not known to be one. They may follow one another along an axis, as
-    the components of a vector do."""
+    """Return the union of boxes if it is one: of a single box, or of boxes that follow one another
+    along an axis, as the components of a vector do."""
     sure = [box for box in boxes if box is not None]
     if not sure or len(sure) < len(boxes):
         return None

@@ -1,11 +1,11 @@
-"""Let the runtime write the zeros that the launch which takes derivatives out of a field leaves.
+"""Leave it to the runtime to set derivatives to 0 that a launch has taken out of a field.
 
-The reverse of a store reads the derivative of what was stored, and sets it to 0. Often nobody reads
-these zeros: the launch that adds to the same elements next begins at 0 (`insert-first-updates`), or
-nobody adds to them again before all derivatives are cleared, as to the rows of a field over time.
-Here such stores are left out, and `field.later` names the field and the box that is to be set to 0
-after each launch; the runtime defers it (docs/deferred-writes.md). What the launch reads of the box
-it reads before.
+The reverse of a store loads the derivative of what was stored, and stores 0 there. Often nothing
+loads these zeros: the launch that adds to the same elements next begins at 0
+(`insert-first-updates`), or nothing adds to them before all derivatives are cleared, as to the rows
+of a field over time. This pass removes such stores, and notes in `field.later` the box of the field
+that is to be set to 0 after each launch. The runtime defers that (docs/deferred-writes.md). The
+launch loads elements of the box only where it would have stored 0, before it would have.
 """
 
 from __future__ import annotations
