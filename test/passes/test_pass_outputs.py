@@ -118,6 +118,7 @@ WALKS = [
 _STACKS = "what a reverse keeps has no other mode: its tangents are 'again'"
 # in which modes a pass has nothing to do, or is not run as yet
 WITHOUT = {
+    "defer-zeros": {"reverse": "runs behind it: the zeros are written after a launch"},
     "hoist-buffers": {"forward": _STACKS},
     "hoist-allocas": {"reverse": "of sums of threads: a reverse adds to adjoints in memory"},
     "insert-decision-prints": dict.fromkeys(("reverse", "forward"), "prints beside"),
