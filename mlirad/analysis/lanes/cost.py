@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from mlirad.analysis.lanes.groups import Groups
 from mlirad.analysis.lanes.lane_meetings import Meetings, are_vector_sums, is_free
 from mlirad.analysis.lanes.steps import accessed_element, address_step, spread_over
 from mlirad.analysis.lanes.strides import Strides
@@ -31,6 +31,9 @@ from mlirad.ir.structured import (
     runs_in_any_order,
 )
 from mlirad.ir.walk import block_operations, defining_op, operations
+
+if TYPE_CHECKING:  # for loops that may run in lanes alone
+    from mlirad.analysis.lanes.groups import Groups
 
 MANY = 1024  # iterations that a part of a parallel loop is expected to have
 _DEAR = {Arith.DIVF: 5.0, Math.SQRT: 6.0, Math.RSQRT: 6.0, Arith.REMF: 30.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,7 +17,6 @@ from mlirad.analysis.lanes.cost import (
     is_smooth,
     pages_at_once,
 )
-from mlirad.analysis.lanes.groups import Groups
 from mlirad.analysis.lanes.lane_meetings import Meetings
 from mlirad.analysis.lanes.strides import Strides
 from mlirad.analysis.trips import spans
@@ -27,6 +27,9 @@ from mlirad.ir.structured import AT_END, For, is_branch, is_for, runs_in_any_ord
 from mlirad.ir.walk import ancestors, block_operations, operations
 from mlirad.passes.cpu.insert_lanes.limits import parallel_loops, reason_against
 from mlirad.passes.cpu.insert_lanes.vector_pairs import is_worth_two
+
+if TYPE_CHECKING:
+    from mlirad.analysis.lanes.groups import Groups
 
 LARGE, LARGE_FAR = 200, 12  # ops, and accesses of lanes one by one: what is compiled once only
 _NARROW = 8  # lanes of vectors of which two may be better than one: there are few registers
@@ -50,7 +53,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     def of_width(self, width: int) -> Candidate:
         """Return the same candidate with another number of lanes."""
-        groups = Groups(self.strides, self.meetings, width)
+        groups = _groups(self.strides, self.meetings, width)
         return Candidate(
             *(self.loop, self.strides, self.meetings, groups, width),
             *(self.is_large, self.is_masked, self.ends),
@@ -122,12 +125,18 @@ def _candidate(loop: ir.Operation, scalar: Scalar, always: bool) -> Candidate | 
     reason = reason_against(loop, strides, meetings, scalar.fast)
     if reason:
         return reason
-    groups = Groups(strides, meetings, scalar.width)
+    groups = _groups(strides, meetings, scalar.width)
     large = not always and _is_large(loop, strides)
     masked = is_smooth(strides) and (is_long(loop) or _branches_rarely(loop))
     has_ends = AT_END not in loop.attributes and _is_within_another(loop)
     ends = tuple(_ends(loop, scalar)) if has_ends else ()  # else they are nests themselves
     return Candidate(loop, strides, meetings, groups, scalar.width, large, masked, ends)
+
+
+def _groups(strides: Strides, meetings: Meetings, width: int) -> Groups:
+    from mlirad.analysis.lanes.groups import Groups  # for loops that may run in lanes alone
+
+    return Groups(strides, meetings, width)
 
 
 def _ends(loop: ir.Operation, scalar: Scalar) -> Iterator[Candidate]:
