@@ -62,6 +62,7 @@ def defer_all(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in modules:
         monkeypatch.setattr(module, "LEAST", 1)
     monkeypatch.setattr(large_arrays, "LEAST_ROW", 1)
+    monkeypatch.setattr(defer_zeros, "LEAST_BOX", 1)
 
 
 @pytest.fixture(autouse=True)

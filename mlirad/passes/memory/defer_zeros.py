@@ -11,8 +11,9 @@ launch loads elements of the box only where it would have stored 0, before it wo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import copysign
+from math import copysign, prod
 
+from mlirad.analysis.footprints.footprint import Axes
 from mlirad.analysis.footprints.large_fields import (
     Access,
     accesses_by_field,
@@ -20,7 +21,7 @@ from mlirad.analysis.footprints.large_fields import (
     note_boxes,
 )
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_load, is_store
+from mlirad.dialect.field import array_of, is_load, is_store
 from mlirad.dialect.snode import RootOp, places, trees_around
 from mlirad.ir.memory.large_arrays import LEAST, bytes_of, derivatives
 from mlirad.ir.ops import Arith
@@ -29,6 +30,7 @@ from mlirad.ir.signature import argument_numbers
 from mlirad.ir.walk import block_operations, defining_op, functions
 
 REQUIRES = KERNELS
+LEAST_BOX = 1 << 17  # bytes: to store fewer zeros takes less time than to defer them
 
 
 def defer_zeros(module: ir.Operation) -> None:
@@ -52,7 +54,7 @@ def defer_zeros(module: ir.Operation) -> None:
 
         numbers = argument_numbers(kernels[0])
         box = united_box([swept_box(zero.op, zero.indices, numbers) for zero in zeros])
-        if box is not None:
+        if box is not None and _bytes_of_box(box, accesses[0].array.type) >= LEAST_BOX:
             later[root] = [box]
             for zero in zeros:
                 zero.op.erase()
@@ -65,6 +67,18 @@ def _fields_alone(module: ir.Operation) -> Iterator[str]:
         blocks = [block for block in trees_around(place) if not RootOp.holds(block)]
         if all(len(block_operations(block.regions[0].blocks[0])) == 1 for block in blocks):
             yield ir.StringAttr(place.attributes["sym_name"]).value
+
+
+def _bytes_of_box(box: Axes, array: ir.Type) -> int:
+    """The size of a box, whose axes of unknown lengths count as all of the array's."""
+    elements, extents = 1, array_of(array)[1]
+    for axis, extent in zip(box, extents):
+        low, high = axis.low, axis.high
+        if low is not None and high is not None and low.terms == high.terms:
+            elements *= max(0, high.constant - low.constant + 1)
+        else:
+            elements *= extent
+    return elements * bytes_of(array) // prod(extents)
 
 
 def _is_zero(op: ir.Operation) -> bool:

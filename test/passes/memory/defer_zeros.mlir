@@ -241,3 +241,34 @@ func.func @beside_others() {
   }
   return
 }
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+  }) {axes = [0, 1], extents = [256, 256]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [256, 256]} : () -> ()
+}) {sym_name = "S1"} : () -> ()
+
+// To store few zeros takes less time than to defer them.
+// CHECK-NOT: field.later
+// CHECK-LABEL: func.func @few
+// CHECK: field.store
+// CHECK: return
+func.func @few() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 100 : index
+  %zero = arith.constant 0.0 : f32
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [256, 256]>
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %n) step (%c1, %c1) {
+    "field.store"(%zero, %g, %i, %j) : (f32, !field.array<f32, [256, 256]>, index, index) -> ()
+    scf.reduce
+  }
+  return
+}
