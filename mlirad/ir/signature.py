@@ -73,10 +73,10 @@ class CheckBits(msgspec.Struct, frozen=True):
 
 class Begun(msgspec.Struct, frozen=True):
     """The address of a byte: 1 where a field counts as 0 before the launch, whatever memory holds,
-    and the launch sets all of it; or one row of it (see `insert-first-updates`)."""
+    and the launch sets all of it; or a box of it (see `insert-first-updates`)."""
 
     symbol: str
-    is_row: bool = False
+    is_box: bool = False
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -252,11 +252,11 @@ def marked_as_checks(symbol: str) -> Attributes:
     return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
 
 
-def marked_as_begun(symbol: str, *, is_row: bool = False) -> Attributes:
-    """Return the mark of the `snode.place` that says whether a field, or a row of it, counts as
+def marked_as_begun(symbol: str, *, is_box: bool = False) -> Attributes:
+    """Return the mark of the `snode.place` that says whether a field, or a box of it, counts as
     0."""
     name = ir.FlatSymbolRefAttr.get(symbol)
-    return {_BEGUN: ir.ArrayAttr.get([name]) if is_row else name}
+    return {_BEGUN: ir.ArrayAttr.get([name]) if is_box else name}
 
 
 def is_begun(mark: Attributes) -> bool:
@@ -378,9 +378,9 @@ def _label(attributes: Mapping[str, ir.Attribute]) -> Label:
     if _CHECKS in attributes:
         return CheckBits(ir.FlatSymbolRefAttr(attributes[_CHECKS]).value)
     if _BEGUN in attributes:
-        is_row = isinstance(attributes[_BEGUN], ir.ArrayAttr)
-        name = ir.ArrayAttr(attributes[_BEGUN])[0] if is_row else attributes[_BEGUN]
-        return Begun(ir.FlatSymbolRefAttr(name).value, is_row)
+        is_box = isinstance(attributes[_BEGUN], ir.ArrayAttr)
+        name = ir.ArrayAttr(attributes[_BEGUN])[0] if is_box else attributes[_BEGUN]
+        return Begun(ir.FlatSymbolRefAttr(name).value, is_box)
     if _RESULT in attributes:
         return Result(ir.IntegerAttr(attributes[_RESULT]).value)
     if _SCRATCH in attributes:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import mlirad.passes
 from mlirad.ir.requirements import Requests, Requirement
@@ -68,18 +68,21 @@ def only_marks(name: str) -> bool:
 
 def looks_for(name: str) -> tuple[str, ...] | None:
     """Return the names of the ops without which a pass of ours does nothing; None if it says
-    none. The pass itself is not loaded."""
-    group = import_module(_modules()[name].rpartition(".")[0])
-    table: dict[str, tuple[str, ...]] = getattr(group, "LOOKS_FOR", {})
+    none."""
+    table: dict[str, tuple[str, ...]] = getattr(_group_of(name), "LOOKS_FOR", {})
     return table.get(name)
 
 
 def dialects_of(name: str) -> tuple[str, ...]:
     """Return the names of the dialects of which a pass of ours makes ops, beside those that each
     context has."""
-    group = import_module(_modules()[name].rpartition(".")[0])
-    names: tuple[str, ...] = getattr(group, "DIALECTS", ())
+    names: tuple[str, ...] = getattr(_group_of(name), "DIALECTS", ())
     return names
+
+
+def _group_of(name: str) -> ModuleType:
+    """The package that a pass of ours is in; the pass itself is not loaded."""
+    return import_module(_modules()[name].rpartition(".")[0])
 
 
 def runs_on_modules_only(function: PassFunction) -> bool:

@@ -53,11 +53,11 @@ def insert_first_updates(module: ir.Operation, *, rows: bool = False) -> None:
         if _reach_all_once(boxes, extents):
             _begin(module, kernels[0], root, accesses)
         elif rows and (box := _box_reached_once(boxes)) is not None:
-            _begin(module, kernels[0], root, accesses, is_row=True)
+            _begin(module, kernels[0], root, accesses, is_box=True)
             begun[root] = [box]
         elif rows and has_large_rows(array):
             for row, sums in _whole_rows(accesses, boxes, extents)[:1]:
-                _begin(module, kernels[0], root, sums, is_row=True)
+                _begin(module, kernels[0], root, sums, is_box=True)
                 begun[root] = [(Axis(row, row),)]
     note_boxes(module, "field.begins", begun)
 
@@ -134,7 +134,7 @@ def _begin(
     root: str,
     accesses: list[Access],
     *,
-    is_row: bool = False,
+    is_box: bool = False,
 ) -> None:
     """Add to 0 where zeros are still to be written."""
     i8, name = b.integer_type(8), f"$begun.{root}"
@@ -151,4 +151,4 @@ def _begin(
             field.store(total, access.array, access.indices)
         access.op.erase()
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-        snode.root(name, [snode.place(name, i8, marks=marked_as_begun(root, is_row=is_row))])
+        snode.root(name, [snode.place(name, i8, marks=marked_as_begun(root, is_box=is_box))])

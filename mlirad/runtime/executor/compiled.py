@@ -66,7 +66,7 @@ class CompiledKernel(Code):
             if writes is not None and (writes.are_possible or name in later)
         }
         labels = [p.label for p in lowered.signature if isinstance(p.label, BegunLabel)]
-        begun = {label.symbol: label.is_row for label in labels}
+        begun = {label.symbol: label.is_box for label in labels}
         self._accesses = FieldAccesses(large, lowered.row_notes, begun)
         self._ended = first.record is not None or first.results is not None
         self._idle = [first]  # the one of the launch that ended last is the last

@@ -14,7 +14,7 @@ from mlirad.bindings import ir
 from mlirad.ir.ops import Arith
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for, runs_in_any_order
-from mlirad.ir.walk import block_operations, defining_op, entry_of, functions, operations
+from mlirad.ir.walk import ancestors, block_operations, defining_op, entry_of, functions, operations
 
 REQUIRES = KERNELS
 
@@ -24,7 +24,7 @@ def split_window_loops(module: ir.Operation) -> None:
     windows."""
     for function in functions(module):
         if any(
-            is_for(op) and any(map(_adds_products, operations(op))) for op in operations(function)
+            _adds_products(op) and any(map(is_for, ancestors(op))) for op in operations(function)
         ):
             _split(function)
 

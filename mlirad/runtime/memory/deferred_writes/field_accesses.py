@@ -40,7 +40,7 @@ NO_STEP = Step((), (), ())
 
 class FieldAccesses:
     """The large fields of a kernel, and what its launches do to them. `begun` are those whose sums
-    a launch may begin at 0, and whether only those of a row or a box: it takes a word for each that
+    a launch may begin at 0, and whether only those of a box: it takes a word for each that
     says whether it does.
 
     A launch finds the same writes whenever a program runs again, and then does the same to them.
