@@ -22,7 +22,9 @@ from mlirad.runtime.kernels.codes import Codes, Derivative
 from mlirad.runtime.kernels.variant import Variant
 from mlirad.runtime.program import Program
 
-LIMIT = 1 << 14  # states of one thread that are kept for later tapes, about a KiB each
+# states and launches of one thread that are kept for later tapes: 65,000 launches that each lead to
+# another state, for which 80 MB are kept
+LIMIT = 1 << 17
 
 Key = str | int  # a field's name, or the address of an array argument
 
@@ -110,6 +112,8 @@ class KnownStates:
     def __init__(self, program: Program) -> None:
         self._placed, self._poles = program.derivatives.version, program.poles.version
         self.first, self._count = State(self), 0  # without entries
+        self.repeated = 0  # launches that the last tape repeated before one that it did not know
+        self._were_full = self._lacked_room = False  # at the start of the last tape; on it
         # the arguments by which boxes of kernels differ from launch to launch
         self.numbers: dict[Variant, tuple[int, ...]] = {}
 
@@ -117,15 +121,20 @@ class KnownStates:
         """Return whether they are still right."""
         return program.derivatives.version == self._placed and program.poles.version == self._poles
 
-    @property
-    def are_full(self) -> bool:
-        """Return whether no more are kept."""
-        return self._count >= LIMIT
+    def begin_tape(self) -> bool:
+        """Return whether another tape profits from them: not if they are full, and the last tape
+        repeated little of them."""
+        are_useless = self._were_full and self._lacked_room and self.repeated * 8 < LIMIT
+        self._were_full, self._lacked_room, self.repeated = self._count >= LIMIT, False, 0
+        return not are_useless
 
     def take_room(self) -> bool:
         """Return whether one more state, or launch, may be kept."""
+        if self._count >= LIMIT:
+            self._lacked_room = True
+            return False
         self._count += 1
-        return not self.are_full
+        return True
 
     def numbers_of(self, variant: Variant, recipe: KnownLaunch) -> tuple[int, ...]:
         """Return the arguments by which boxes of a kernel differ."""
@@ -143,6 +152,6 @@ def known_states(program: Program, reverse_mode: Mode) -> KnownStates:
     threads = program.threads
     by_mode: dict[Mode, KnownStates] = threads.known_states.setdefault(threads.state, {})
     states = by_mode.get(reverse_mode)
-    if states is None or states.are_full or not states.hold(program):
+    if states is None or not states.hold(program) or not states.begin_tape():
         states = by_mode[reverse_mode] = KnownStates(program)
     return states

@@ -97,6 +97,7 @@ class Versions:
         state = self.state
         self.forget_known()
         later, self.later = self.later, []
+        state.states.repeated = len(later)
         for launch, footprints in later:
             self.find_overwritten(launch, footprints)
             self.after_launch(launch, footprints)

@@ -443,6 +443,29 @@ def test_known_states_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(gradient, world.x.grad.to_numpy())
 
 
+def test_tapes_longer_than_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tapes with more launches than are kept repeat those that are; tapes of others take their
+    place."""
+    world, known = World(), is_known(monkeypatch)
+    monkeypatch.setattr(states, "LIMIT", 12)
+
+    def record(rows: list[int]) -> int:
+        known.clear()
+        with ti.ad.Tape(world.loss):
+            for t in rows:
+                world.step(t)
+            world.gather()
+        return sum(known)
+
+    long = [*range(7)]
+    first = record(long)
+    again = [record(long) for _ in range(4)]
+    assert first < again[0] and len(set(again)) == 1
+    backward = [*reversed(long)]
+    others = [record(backward) for _ in range(4)]
+    assert others[0] == 0 < others[-1]
+
+
 def test_states_go_with_a_field() -> None:
     """What is known of launches does not keep the memory of a destroyed tree."""
     tree, memory = _recorded_tree()
