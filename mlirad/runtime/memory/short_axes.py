@@ -13,13 +13,18 @@ from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array
 PIECE = 1 << 18  # bytes
+# bytes of which the C library makes shorter copies without reading what it writes: it takes 22 us for
+# two of 512 KiB, 32 for one of 1 MiB (glibc 2.36, Zen 5)
+LEAST_COPIED, COPIED = 1 << 20, 1 << 19
 SHORT_FILL = 1 << 12  # bytes: NumPy fills so many before a call of memset begins
 
 
 def assign(target: Values, values: Any) -> None:
     """`target[...] = values`."""
     is_array = isinstance(values, np.ndarray) and values.shape == target.shape
-    if not _is_of_short_rows(target) and not (is_array and _is_of_short_rows(values)):
+    if is_array and target.nbytes >= LEAST_COPIED and _are_alike(target, values):
+        _copy_in_pieces(target, values)
+    elif not _is_of_short_rows(target) and not (is_array and _is_of_short_rows(values)):
         target[...] = values
     elif is_array:
         for k in range(target.shape[-1]):
@@ -64,6 +69,23 @@ def copied(values: Values, blocks: Blocks | None = None) -> Values:
     copy: Values = memory.view(values.dtype).reshape(values.shape)
     assign(copy, values)
     return copy
+
+
+def _are_alike(target: Values, values: Values) -> bool:
+    """Return whether one array is copied to the other byte by byte, in any order."""
+    return (
+        target.dtype == values.dtype
+        and target.flags.c_contiguous
+        and values.flags.c_contiguous
+        and not np.may_share_memory(target, values)
+    )
+
+
+def _copy_in_pieces(target: Values, values: Values) -> None:
+    to, of = target.reshape(-1), values.reshape(-1)
+    count = COPIED // target.itemsize
+    for k in range(0, to.size, count):
+        to[k : k + count] = of[k : k + count]
 
 
 def _is_of_short_rows(array: Values) -> bool:
