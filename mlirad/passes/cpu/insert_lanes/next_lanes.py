@@ -11,6 +11,7 @@ nothing.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import msgspec
 
@@ -38,7 +39,7 @@ class NextLanes:
         around = next(filter(is_for, ancestors(loop)), None)
         self._row = None if around is None else For(around).induction
         self._fetched: dict[object, list[int]] = {}
-        self._rows, self._lines = 0, deque[_Line]()
+        self._rows, self._lines = 0, deque[_RowLine]()
 
     def fetch(self, place: Place, *, is_write: bool) -> None:
         """Prefetch behind what lanes access at a place."""
@@ -51,7 +52,7 @@ class NextLanes:
             self._prefetch(_AT_ONCE)
         covered, form = place.stride * self._width, linear_form(place.offset)
         constants = self._fetched.setdefault((place.flat, form.terms), [])
-        if any(abs(form.constant - constant) < covered for constant in constants):
+        if _is_covered(form.constant, constants, covered):
             return
         constants.append(form.constant)
         elements, row = range(0, covered, LINE // size), self._row_of(place, form, size)
@@ -60,7 +61,10 @@ class NextLanes:
                 _Line(place, _AHEAD * covered + element, is_write).prefetch()
         if row and not is_write:
             self._rows += 1
-            self._lines += [_Line(place, row + element, is_write) for element in elements]
+            ahead = form.constant + row
+            for element in elements:
+                line = _Line(place, row + element, is_write)
+                self._lines.append(_RowLine(line, ahead, constants, covered))
 
     def finish(self) -> None:
         """Prefetch what is left."""
@@ -79,6 +83,12 @@ class NextLanes:
         return row if row * size >= _ROW else 0
 
 
+def _is_covered(constant: int, constants: Sequence[int], covered: int) -> bool:
+    """Return whether lanes that cover some elements access what lies there, at one of some
+    places."""
+    return any(abs(constant - other) < covered for other in constants)
+
+
 class _Line(msgspec.Struct, frozen=True):
     """A line some elements behind a place."""
 
@@ -89,3 +99,17 @@ class _Line(msgspec.Struct, frozen=True):
     def prefetch(self) -> None:
         at = b.add(self.place.offset, b.index(self.distance))
         prefetch(self.place.flat, at, is_write=self.is_write)
+
+
+class _RowLine(msgspec.Struct, frozen=True):
+    """A line of the next row, at a constant in elements, in an array that is accessed at others."""
+
+    line: _Line
+    constant: int
+    constants: Sequence[int]
+    covered: int
+
+    def prefetch(self) -> None:
+        """Prefetch it, if it is not accessed now."""
+        if not _is_covered(self.constant, self.constants, self.covered):
+            self.line.prefetch()
