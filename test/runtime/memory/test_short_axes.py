@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlirad.runtime.memory.short_axes import MANY, PIECE, assign, copied, exchange
+from mlirad.runtime.memory.short_axes import (
+    COPIED,
+    LEAST_COPIED,
+    MANY,
+    PIECE,
+    assign,
+    copied,
+    exchange,
+)
 
 N = MANY
 
@@ -70,3 +78,22 @@ def test_large_arrays_are_exchanged_in_pieces() -> None:
         tracemalloc.stop()
         np.testing.assert_array_equal(first.ravel(), other)
         np.testing.assert_array_equal(second.ravel(), one)
+
+
+@pytest.mark.parametrize("dtype", (np.uint8, np.float32, np.float64))
+@pytest.mark.parametrize("extra", (-1, 0, 1, COPIED // 8 + 3))
+def test_large_arrays_are_copied_in_pieces(dtype: type, extra: int) -> None:
+    """Whatever the number of elements, of one axis or two; parts of an array that overlap are
+    copied as by NumPy."""
+    size = np.dtype(dtype).itemsize
+    count = LEAST_COPIED // size + extra
+    values = np.random.default_rng(3).integers(1, 100, 2 * count).astype(dtype)
+    for shape in ((count,), (2, count)):
+        of, to = values[: np.prod(shape)].reshape(shape), np.zeros(shape, dtype)
+        assign(to, of)
+        np.testing.assert_array_equal(to, of)
+    for start, end in ((0, 5), (5, 0)):
+        found, expected = values.copy(), values.copy()
+        assign(found[start : count + start], found[end : count + end])
+        expected[start : count + start] = values[end : count + end]
+        np.testing.assert_array_equal(found, expected)
