@@ -14,8 +14,8 @@ from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array
 PIECE = 1 << 18  # bytes
-# bytes; the C library makes shorter copies than 1 MiB without reading what it writes: it takes 22 us
-# for two of 512 KiB, 32 for one of 1 MiB (glibc 2.36, Zen 5)
+# bytes; the C library makes shorter copies than 1 MiB without reading what it writes: 22 us for two
+# of 512 KiB, 32 for one of 1 MiB (glibc 2.36, Zen 5)
 LEAST_COPIED, COPIED = 1 << 20, 1 << 19
 SHORT_FILL = 1 << 12  # bytes: NumPy fills so many before a call of memset begins
 
