@@ -24,7 +24,7 @@ def repeat(ledger: Ledger, launch: Launch, run: Callable[[Launch], Any]) -> tupl
     state, program = ledger.needs.state, ledger.program
     recipe = state.find(launch)
     if not state.states.hold(program):
-        ledger.versions.forget_known()
+        ledger.needs.forget_known()
         return None
     if recipe is None or ledger.outer_adjoints.symbols:
         return None
@@ -108,11 +108,12 @@ def note_known(
     for launched, entry in zip(launches, ledger.entries[-len(launches) :]):
         if not isinstance(entry, RecordedLaunch) or entry.launch is not launched:
             return
-        derivative, overwritten = entry.derivative, [saved.overwritten for saved in entry.saved]
+        derivative = entry.derivative
+        overwritten = tuple([saved.overwritten for saved in entry.saved])
         is_for_all = is_for_all and versions.change_nothing(launched, derivative.footprints)
         code = None if mode is None else launched.variant.codes.code(mode)
         pieces.append(KnownPiece(launched.variant, code, derivative, overwritten))
     after = versions.state
-    is_plain = after is state and len(pieces) == 1 and pieces[0].variant is variant
-    plain = pieces[0] if is_plain and mode is not None else None
-    state.note(launch, KnownLaunch(pieces, variant.codes, after, is_for_all, plain))
+    is_plain = len(pieces) == 1 and pieces[0].variant is variant and not pieces[0].overwritten
+    plain = pieces[0] if is_plain and after is state and mode is not None else None
+    state.note(launch, KnownLaunch(tuple(pieces), variant.codes, after, is_for_all, plain))

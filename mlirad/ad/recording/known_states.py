@@ -2,7 +2,9 @@
 elements.
 
 The memory that reverses need is a state. Each change of it leads to another, which is the same
-object whenever the same change happens in the same state, also on later tapes of the thread. A
+object whenever the same change happens in the same state, also on later tapes of the thread. Where
+a launch overwrites what reverses need, they may need again what they needed some launches before:
+there the state is found by what is needed, so that a loop in place returns to its states. A
 launch that was recorded in a state is noted there, with the elements that it overwrites and the
 state behind it.
 """
@@ -29,7 +31,7 @@ LIMIT = 1 << 17
 Key = str | int  # a field's name, or the address of an array argument
 
 
-class Overwritten(msgspec.Struct, frozen=True):
+class Overwritten(msgspec.Struct, frozen=True, gc=False):
     """A box of an array that an earlier reverse reads at `read`, and that is overwritten at
     `written`; `redone` if the reverse of what writes there wants it, too."""
 
@@ -40,7 +42,7 @@ class Overwritten(msgspec.Struct, frozen=True):
     redone: bool
 
 
-class KnownPiece(msgspec.Struct, frozen=True):
+class KnownPiece(msgspec.Struct, frozen=True, gc=False):
     """A piece of a kernel as tapes launch it."""
 
     variant: Variant
@@ -51,8 +53,8 @@ class KnownPiece(msgspec.Struct, frozen=True):
 
 class KnownLaunch(msgspec.Struct, frozen=True):
     """The pieces of a launch in a state, and the state behind it; `is_for_all` if they are the same
-    for all arguments. `plain` is the only piece, if the kernel has one, the tape has its code, and
-    the state stays."""
+    for all arguments. `plain` is the only piece, if the kernel has one, the tape has its code, it
+    overwrites nothing that reverses need, and the state stays."""
 
     pieces: Sequence[KnownPiece]
     codes: Codes
@@ -68,11 +70,13 @@ class State:
 
     def __init__(self, states: KnownStates) -> None:
         self.launches: dict[Hashable, KnownLaunch] = {}
-        self._following: dict[Hashable, State] = {}
+        self._following: dict[Hashable, State] | None = None  # few have any
         self.states = states
 
     def follow(self, change: Hashable) -> State:
         """Return the state behind a change."""
+        if self._following is None:
+            self._following = {}
         state = self._following.get(change)
         if state is None:
             state = State(self.states)
@@ -107,12 +111,13 @@ def _key(launch: Launch, numbers: Sequence[int]) -> Hashable:
 
 class KnownStates:
     """The states that tapes pass through as long as the derivatives of fields, and the fields with
-    infinities, stay the same."""
+    infinities, stay the same; no more states and launches than a limit, by default none."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, limit: int = 0) -> None:
         self._placed, self._poles = program.derivatives.version, program.poles.version
-        self.first, self._count = State(self), 0  # without entries
-        self.repeated = 0  # launches that the last tape repeated before one that it did not know
+        self.first, self._count, self._limit = State(self), 0, limit  # without entries
+        self._by_needs: dict[bytes, State] = {}
+        self.repeated = 0  # launches that the last tape repeated before others that it did not know
         self._were_full = self._lacked_room = False  # at the start of the last tape; on it
         # the arguments by which boxes of kernels differ from launch to launch
         self.numbers: dict[Variant, tuple[int, ...]] = {}
@@ -124,13 +129,27 @@ class KnownStates:
     def begin_tape(self) -> bool:
         """Return whether another tape profits from them: not if they are full, and the last tape
         repeated little of them."""
-        are_useless = self._were_full and self._lacked_room and self.repeated * 8 < LIMIT
-        self._were_full, self._lacked_room, self.repeated = self._count >= LIMIT, False, 0
+        are_useless = self._were_full and self._lacked_room and self.repeated * 8 < self._limit
+        self._were_full, self._lacked_room, self.repeated = self._count >= self._limit, False, 0
         return not are_useless
+
+    @property
+    def are_kept(self) -> bool:
+        """Return whether any are."""
+        return self._limit > 0
+
+    def with_needs(self, needs: bytes) -> State:
+        """Return the state in which reverses need what some bytes say."""
+        state = self._by_needs.get(needs)
+        if state is None:
+            state = State(self)
+            if self.take_room():
+                self._by_needs[needs] = state
+        return state
 
     def take_room(self) -> bool:
         """Return whether one more state, or launch, may be kept."""
-        if self._count >= LIMIT:
+        if self._count >= self._limit:
             self._lacked_room = True
             return False
         self._count += 1
@@ -152,6 +171,13 @@ def known_states(program: Program, reverse_mode: Mode) -> KnownStates:
     threads = program.threads
     by_mode: dict[Mode, KnownStates] = threads.known_states.setdefault(threads.state, {})
     states = by_mode.get(reverse_mode)
-    if states is None or not states.hold(program) or not states.begin_tape():
-        states = by_mode[reverse_mode] = KnownStates(program)
+    if states is None or not states.hold(program):
+        states = by_mode[reverse_mode] = KnownStates(program, LIMIT)
     return states
+
+
+def begin_tape(program: Program, reverse_mode: Mode) -> None:
+    """Let go of the states of earlier tapes, if another one does not profit from them."""
+    if not known_states(program, reverse_mode).begin_tape():
+        threads = program.threads
+        del threads.known_states[threads.state][reverse_mode]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 
 from mlirad.ad.recording.array_gradients import ArrayGradients
 from mlirad.ad.recording.array_table import ArrayTable, FlowArray
@@ -12,7 +12,7 @@ from mlirad.ad.recording.carriers import Carriers
 from mlirad.ad.recording.claims import Claims
 from mlirad.ad.recording.entries import Entry, HostWrite
 from mlirad.ad.recording.keeper import Keep, KeepAll
-from mlirad.ad.recording.known_states import known_states
+from mlirad.ad.recording.known_states import begin_tape, known_states
 from mlirad.ad.recording.order import FirstOrder, Order
 from mlirad.ad.recording.outer_adjoints import OuterAdjoints
 from mlirad.ad.recording.unseen_writes import UnseenWrites
@@ -116,7 +116,8 @@ class Ledger:
         self.repeats_known = not (validates or self.keeper.follows_launches)
         is_checked = isinstance(self.order, FirstOrder) and self.order.anomaly
         if self.repeats_known and self.rules == "save" and not is_checked:
-            self.needs.state = known_states(self.program, self.order.reverse_mode).first
+            begin_tape(self.program, self.order.reverse_mode)
+            self.needs.use_known(partial(known_states, self.program, self.order.reverse_mode))
 
     def forget(self) -> None:
         """Let go of everything."""

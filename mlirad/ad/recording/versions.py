@@ -9,9 +9,12 @@ before, so that every primal field holds what the forward program left there (do
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from hashlib import blake2b
 
-from mlirad.ad.recording.known_states import Key, KnownStates, Overwritten
+import msgspec
+
+from mlirad.ad.recording.known_states import Key, KnownStates, Overwritten, State
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box, Region, hull, meet
@@ -21,23 +24,31 @@ from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
 
 
-class Version:
+class Version(msgspec.Struct, frozen=True, gc=False):
     """Elements as they were before a launch.
 
     Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind
     it. What lies beside them, such as their tangents, goes with them.
     """
 
-    __slots__ = ("beside", "copy", "key", "overwritten", "redone")
+    copy: Kept
+    overwritten: Overwritten
+    beside: Sequence[Kept] = ()
 
-    def __init__(self, copy: Kept, overwritten: Overwritten, beside: Sequence[Kept] = ()) -> None:
-        self.copy, self.overwritten, self.beside = copy, overwritten, beside
-        self.key, self.redone = overwritten.key, overwritten.redone
+    @property
+    def key(self) -> Key:
+        """The array."""
+        return self.overwritten.key
+
+    @property
+    def redone(self) -> bool:
+        """Whether the launch's own reverse wants them."""
+        return self.overwritten.redone
 
     def present(self, arena: Arena) -> Version:
         """Return a version of the elements as they are now."""
         name = _name(self.key)
-        beside = [copy.present(arena, name) for copy in self.beside]
+        beside = tuple([copy.present(arena, name) for copy in self.beside])
         copy = self.copy.present(arena, name)
         return Version(copy, self.overwritten, beside)
 
@@ -67,7 +78,8 @@ class Versions:
         beside: Callable[[Key], Sequence[Elements]] = lambda key: (),
     ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
-        self.state = KnownStates(program).first  # another one with every change of what is needed
+        self._known: Callable[[], KnownStates] = partial(KnownStates, program)
+        self.state = self._known().first  # another one with every change of what is needed
         # launches that are known, in order, of which `state` knows and the tables below do not
         self.later: list[tuple[Launch, Footprints]] = []
         self.needed: dict[Key, dict[str, Region]] = {}
@@ -77,6 +89,7 @@ class Versions:
         self.elements: dict[Key, Elements] = {}
         # of kernels whose launches need what they needed before, all of which is noted
         self._noted: dict[Variant, Footprints] = {}
+        self._may_return = False  # to an earlier state: less is needed than before
 
     @cached_property
     def _arena(self) -> Arena:
@@ -85,23 +98,47 @@ class Versions:
     def _follow(self, change: Hashable) -> None:
         """Note a change of what is needed."""
         if not self.state.states.hold(self.program):
-            self.forget_known()
+            self._enter()
         self.state = self.state.follow(change)
 
+    def use_known(self, known: Callable[[], KnownStates]) -> None:
+        """Be in states in which launches are known."""
+        self._known = known
+        self._enter()
+
     def forget_known(self) -> None:
-        """Be in a state of which nothing is known."""
-        self.state = KnownStates(self.program).first
+        """Be in the state of other launches, after derivatives changed."""
+        if self.later:
+            self.catch_up()
+        self._enter()
+
+    def _enter(self) -> None:
+        self.state = self._known().first
+        self._return()
+
+    def _return(self) -> None:
+        """Be in the state that is known for what is needed."""
+        self._may_return = False
+        if self.state.states.are_kept:
+            tables = [
+                [
+                    (key, [(place, region.boxes) for place, region in places.items()])
+                    for key, places in table.items()
+                ]
+                for table in (self.needed, self.left)
+            ]
+            needs = blake2b(msgspec.msgpack.encode(tables), digest_size=16).digest()
+            self.state = self.state.states.with_needs(needs)
 
     def catch_up(self) -> None:
         """Note what known launches need and overwrite."""
-        state = self.state
-        self.forget_known()
+        state, self.state = self.state, KnownStates(self.program).first
         later, self.later = self.later, []
-        state.states.repeated = len(later)
+        state.states.repeated += len(later)
         for launch, footprints in later:
             self.find_overwritten(launch, footprints)
             self.after_launch(launch, footprints)
-        self.state = state
+        self.state, self._may_return = state, False
 
     def before_launch(self, launch: Launch, footprints: Footprints) -> list[Version]:
         """Copy what a launch with footprints will overwrite of what earlier reverses, or its own,
@@ -139,6 +176,8 @@ class Versions:
             box = _without_ends(hull(region.boxes), elements)
             overwritten.append((Overwritten(key, box, reader, footprint.place, redone), elements))
             self._satisfy(key, box)
+        if overwritten:
+            self._may_return, self.state = True, State(self.state.states)
         return overwritten
 
     def _may_be_needed(self, footprints: Footprints, launch: Launch) -> bool:
@@ -154,14 +193,13 @@ class Versions:
         """Copy elements that are about to be overwritten."""
         key, name = overwritten.key, _name(overwritten.key)
         box = self.program.executor.memory.box_to_keep(elements, overwritten.box)
-        beside = [self._arena.keep(other, box, name) for other in self.beside(key)]
+        beside = tuple([self._arena.keep(other, box, name) for other in self.beside(key)])
         return [Version(self._arena.keep(elements, box, name), overwritten, beside)]
 
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now
         on."""
         self._noted.clear()
-        self._follow(("kept", key, box))
         for regions in (self.needed.get(key, {}), self.left.get(key, {})):
             for region in regions.values():
                 region.drop(box)
@@ -176,8 +214,8 @@ class Versions:
             (footprint, self.key_of(footprint, launch), footprint.box(launch.values))
             for footprint in footprints.needed
         ]
-        boxes = tuple([(key, box) for _, key, box in accesses])
-        self._follow((launch.variant, boxes))
+        if not self._may_return:
+            self._follow((launch.variant, tuple([(key, box) for _, key, box in accesses])))
         for footprint, key, box in accesses:
             places = self.needed.get(key)
             if places is None:
@@ -189,6 +227,8 @@ class Versions:
                 places[footprint.place] = Region([box])
             else:
                 region.add(box)
+        if self._may_return:
+            self._return()
 
     def change_nothing(self, launch: Launch, footprints: Footprints) -> bool:
         """Return whether all launches like this one, the last, need and save nothing more."""
@@ -205,6 +245,7 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, elements))
+        self._return()
         return self.keep(Overwritten(key, box, reader, place, False), elements)
 
     def before_change(
@@ -235,6 +276,7 @@ class Versions:
         )
         needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
+        self._return()
         return self.keep(Overwritten(key, needed, read, f"Python before {place}", False), elements)
 
     def need(self, key: Key, elements: Elements, place: str) -> None:

@@ -131,7 +131,8 @@ def test_all_launches_are_known_from_the_third_product_on(
     known.clear()
     world.product(np.ones(N), rate=0.75)
     assert known == [True] * 7
-    world.product(np.ones(N), steps=2)
+    known.clear()
+    world.product(np.ones(N), between=world.write)
     assert not all(known)
 
 

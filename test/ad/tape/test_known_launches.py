@@ -425,6 +425,73 @@ def test_changes_in_every_order(seed: int) -> None:
         compare(known, expected)
 
 
+IN_LOOPS = {
+    "advance": lambda w, t: w.advance(),
+    "store": lambda w, t: w.store(),
+    "use": lambda w, t: w.use(),
+    "gather": lambda w, t: w.gather(),
+    "scale": lambda w, t: w.scale(0.25 * t),
+    "step": lambda w, t: w.step(t % 7),
+    "step back": lambda w, t: w.step(6 - t % 7),
+    "change": lambda w, t: w.change(w.a),
+    "on": lambda w, t: w.on(w.a),
+    "hidden": lambda w, t: (w.pass_on(), w.use_hidden()),
+    "write": lambda w, t: w.y.__setitem__(1, 0.7),
+    "copy": lambda w, t: w.x.copy_from(w.z),
+    "given": lambda w, t: given(w),
+    "array": lambda w, t: (w.on(w.plain), w.plain.fill(0.75)),
+}
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_loops_return_to_their_states(seed: int) -> None:
+    """Loops of which each iteration does the same, of different lengths, on tapes in turn."""
+    random = np.random.default_rng(seed)
+    names = [str(name) for name in random.choice([*IN_LOOPS], random.integers(1, 5))]
+    counts = random.permutation([2, 5, 8])
+
+    def outcomes() -> Outcome:
+        ti.init(default_fp=ti.f64)
+        world, result = World(), list[Any]()
+        for count in counts:
+            world.start.restore()
+            world.plain[:] = np.linspace(0.5, 1.0, N)
+            tape = ti.ad.Tape(world.loss)
+            with warnings.catch_warnings(), tape:
+                warnings.simplefilter("ignore")
+                for t in range(count):
+                    for name in names:
+                        IN_LOOPS[name](world, t)
+                world.use()
+                world.gather()
+            result.append([_without_address(row) for row in tape.explain().rows])
+            result += world.seen()
+        return result
+
+    known = outcomes()
+    with pytest.MonkeyPatch.context() as patch:
+        forget_all(patch)
+        expected = outcomes()
+    compare(known, expected)
+
+
+def test_loops_in_place_are_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An iteration is known once two others were recorded, whatever their number."""
+    world, known = World(), is_known(monkeypatch)
+    unknown = []
+    for count in (20, 300):
+        known.clear()
+        with ti.ad.Tape(world.loss):
+            for _ in range(count):
+                world.advance()
+                world.store()
+            world.use()
+        unknown.append(known.count(False))
+    assert unknown[0] < 12 and unknown[1] < 12
+    (kept,) = current_program().threads.known_states.values()
+    assert kept[REVERSE]._count < 24
+
+
 def test_known_states_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tapes whose launches differ each time do not keep more and more."""
     world, program = World(), current_program()
