@@ -21,7 +21,7 @@ _NO_ARRAYS: Sequence[TapeArray] = ()
 def repeat(ledger: Ledger, launch: Launch, run: Callable[[Launch], Any]) -> tuple[Any, ...] | None:
     """Launch and record a kernel of which all is known, pieces without code by `run`; return its
     results, or None if the launch has to be looked at."""
-    state, program = ledger.needs.state, ledger.program
+    state, program = ledger.needs.position.state, ledger.program
     recipe = state.find(launch)
     if not state.states.hold(program):
         ledger.needs.forget_known()
@@ -67,7 +67,8 @@ def _repeat_pieces(
     run: Callable[[Launch], Any],
 ) -> Any:
     needs, entries, buffers = ledger.needs, ledger.entries, launch.arrays
-    changes, needs.state = recipe.after is not needs.state, recipe.after
+    position = needs.position
+    changes, position.state = recipe.after is not position.state, recipe.after
     for piece in recipe.pieces:
         launched = launch.with_variant(piece.variant)
         if changes:
@@ -113,7 +114,7 @@ def note_known(
         is_for_all = is_for_all and versions.change_nothing(launched, derivative.footprints)
         code = None if mode is None else launched.variant.codes.code(mode)
         pieces.append(KnownPiece(launched.variant, code, derivative, overwritten))
-    after = versions.state
+    after = versions.position.state
     is_plain = len(pieces) == 1 and pieces[0].variant is variant and not pieces[0].overwritten
     plain = pieces[0] if is_plain and after is state and mode is not None else None
     state.note(launch, KnownLaunch(tuple(pieces), variant.codes, after, is_for_all, plain))

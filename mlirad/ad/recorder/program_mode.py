@@ -88,7 +88,7 @@ class ProgramMode(RecordingMode):
         if len(launches) > 1:
             for piece in launches:  # what has no reverse is refused before anything runs
                 piece.variant.codes.derivative(self.reverse_mode)
-        state = ledger.versions.state
+        state = ledger.versions.position.state
         for piece in launches:
             results = self.record(piece)
         if ledger.repeats_known:

@@ -11,7 +11,8 @@ state behind it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -164,6 +165,43 @@ class KnownStates:
             numbers = box_arguments(access.axes for access in accesses)
             self.numbers[variant] = numbers
         return numbers
+
+
+class Position:
+    """The state that a tape is in; `digest` says what reverses need. It is apart from all states
+    while a launch overwrites what they need."""
+
+    def __init__(self, program: Program, digest: Callable[[], bytes]) -> None:
+        self._program, self._digest = program, digest
+        self._find: Callable[[], KnownStates] = partial(KnownStates, program)
+        self.state, self.is_apart = self._find().first, False
+
+    def use(self, find: Callable[[], KnownStates]) -> None:
+        """Be among states in which launches are known."""
+        self._find = find
+        self.enter()
+
+    def enter(self) -> None:
+        """Be among the states that hold now."""
+        self.state = self._find().first
+        self.settle()
+
+    def follow(self, change: Hashable) -> None:
+        """Note a change of what is needed, before it is made."""
+        if not self.is_apart:
+            if not self.state.states.hold(self._program):
+                self.enter()
+            self.state = self.state.follow(change)
+
+    def leave(self) -> None:
+        """Be apart: less is needed than before."""
+        self.state, self.is_apart = State(self.state.states), True
+
+    def settle(self) -> None:
+        """Be in the state in which reverses need what they need now."""
+        self.is_apart = False
+        if self.state.states.are_kept:
+            self.state = self.state.states.with_needs(self._digest())
 
 
 def known_states(program: Program, reverse_mode: Mode) -> KnownStates:

@@ -117,7 +117,8 @@ class Ledger:
         is_checked = isinstance(self.order, FirstOrder) and self.order.anomaly
         if self.repeats_known and self.rules == "save" and not is_checked:
             begin_tape(self.program, self.order.reverse_mode)
-            self.needs.use_known(partial(known_states, self.program, self.order.reverse_mode))
+            find = partial(known_states, self.program, self.order.reverse_mode)
+            self.needs.position.use(find)
 
     def forget(self) -> None:
         """Let go of everything."""

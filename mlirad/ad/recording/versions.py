@@ -8,13 +8,13 @@ before, so that every primal field holds what the forward program left there (do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 
 import msgspec
 
-from mlirad.ad.recording.known_states import Key, KnownStates, Overwritten, State
+from mlirad.ad.recording.known_states import Key, Overwritten, Position
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.kernels.launch import Launch
 from mlirad.runtime.boxes import Box, Region, hull, meet
@@ -37,12 +37,12 @@ class Version(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> Key:
-        """The array."""
+        """Return the array."""
         return self.overwritten.key
 
     @property
     def redone(self) -> bool:
-        """Whether the launch's own reverse wants them."""
+        """Return whether the launch's own reverse wants them."""
         return self.overwritten.redone
 
     def present(self, arena: Arena) -> Version:
@@ -78,9 +78,9 @@ class Versions:
         beside: Callable[[Key], Sequence[Elements]] = lambda key: (),
     ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
-        self._known: Callable[[], KnownStates] = partial(KnownStates, program)
-        self.state = self._known().first  # another one with every change of what is needed
-        # launches that are known, in order, of which `state` knows and the tables below do not
+        # changes with what is needed
+        self.position = Position(program, lambda: _digest(self.needed, self.left))
+        # launches that are known, in order, of which its state knows and the tables below do not
         self.later: list[tuple[Launch, Footprints]] = []
         self.needed: dict[Key, dict[str, Region]] = {}
         # what functions with a gradient of their own left, which their calls may overwrite
@@ -89,56 +89,26 @@ class Versions:
         self.elements: dict[Key, Elements] = {}
         # of kernels whose launches need what they needed before, all of which is noted
         self._noted: dict[Variant, Footprints] = {}
-        self._may_return = False  # to an earlier state: less is needed than before
 
     @cached_property
     def _arena(self) -> Arena:
         return self.program.arena()
 
-    def _follow(self, change: Hashable) -> None:
-        """Note a change of what is needed."""
-        if not self.state.states.hold(self.program):
-            self._enter()
-        self.state = self.state.follow(change)
-
-    def use_known(self, known: Callable[[], KnownStates]) -> None:
-        """Be in states in which launches are known."""
-        self._known = known
-        self._enter()
-
     def forget_known(self) -> None:
-        """Be in the state of other launches, after derivatives changed."""
+        """Be among other states, after derivatives changed."""
         if self.later:
             self.catch_up()
-        self._enter()
-
-    def _enter(self) -> None:
-        self.state = self._known().first
-        self._return()
-
-    def _return(self) -> None:
-        """Be in the state that is known for what is needed."""
-        self._may_return = False
-        if self.state.states.are_kept:
-            tables = [
-                [
-                    (key, [(place, region.boxes) for place, region in places.items()])
-                    for key, places in table.items()
-                ]
-                for table in (self.needed, self.left)
-            ]
-            needs = blake2b(msgspec.msgpack.encode(tables), digest_size=16).digest()
-            self.state = self.state.states.with_needs(needs)
+        self.position.enter()
 
     def catch_up(self) -> None:
         """Note what known launches need and overwrite."""
-        state, self.state = self.state, KnownStates(self.program).first
+        position, self.position = self.position, Position(self.program, bytes)
         later, self.later = self.later, []
-        state.states.repeated += len(later)
+        position.state.states.repeated += len(later)
         for launch, footprints in later:
             self.find_overwritten(launch, footprints)
             self.after_launch(launch, footprints)
-        self.state, self._may_return = state, False
+        self.position = position
 
     def before_launch(self, launch: Launch, footprints: Footprints) -> list[Version]:
         """Copy what a launch with footprints will overwrite of what earlier reverses, or its own,
@@ -177,7 +147,7 @@ class Versions:
             overwritten.append((Overwritten(key, box, reader, footprint.place, redone), elements))
             self._satisfy(key, box)
         if overwritten:
-            self._may_return, self.state = True, State(self.state.states)
+            self.position.leave()
         return overwritten
 
     def _may_be_needed(self, footprints: Footprints, launch: Launch) -> bool:
@@ -214,8 +184,7 @@ class Versions:
             (footprint, self.key_of(footprint, launch), footprint.box(launch.values))
             for footprint in footprints.needed
         ]
-        if not self._may_return:
-            self._follow((launch.variant, tuple([(key, box) for _, key, box in accesses])))
+        self.position.follow((launch.variant, tuple([(key, box) for _, key, box in accesses])))
         for footprint, key, box in accesses:
             places = self.needed.get(key)
             if places is None:
@@ -227,8 +196,8 @@ class Versions:
                 places[footprint.place] = Region([box])
             else:
                 region.add(box)
-        if self._may_return:
-            self._return()
+        if self.position.is_apart:
+            self.position.settle()
 
     def change_nothing(self, launch: Launch, footprints: Footprints) -> bool:
         """Return whether all launches like this one, the last, need and save nothing more."""
@@ -245,7 +214,7 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, elements))
-        self._return()
+        self.position.settle()
         return self.keep(Overwritten(key, box, reader, place, False), elements)
 
     def before_change(
@@ -276,7 +245,7 @@ class Versions:
         )
         needed = hull([needed_box for region in regions.values() for needed_box in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
-        self._return()
+        self.position.settle()
         return self.keep(Overwritten(key, needed, read, f"Python before {place}", False), elements)
 
     def need(self, key: Key, elements: Elements, place: str) -> None:
@@ -288,7 +257,7 @@ class Versions:
         """Note that what was done at a place may have a reverse that reads a box of an array;
         `is_kept` from calls of functions with a gradient of their own too."""
         self.elements[key] = elements
-        self._follow(("read", key, box, place, is_kept))
+        self.position.follow(("read", key, box, place, is_kept))
         regions = self.needed if is_kept else self.left
         regions.setdefault(key, {}).setdefault(place, Region()).add(box)
 
@@ -320,6 +289,18 @@ class Versions:
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].elements
         return launch.array(footprint.array).elements()
+
+
+def _digest(*tables: Mapping[Key, Mapping[str, Region]]) -> bytes:
+    """Return what stands for all that tables say."""
+    rows = [
+        [
+            (key, [(place, region.boxes) for place, region in places.items()])
+            for key, places in table.items()
+        ]
+        for table in tables
+    ]
+    return blake2b(msgspec.msgpack.encode(rows), digest_size=16).digest()
 
 
 def _without_ends(box: Box, elements: Elements) -> Box:

@@ -2,6 +2,7 @@
 
 from mlirad.dialect.field import AllocaOp
 from mlirad.dialect.field.threads import TOGETHER
+from mlirad.ir.elementary.vector_math import FUNCTIONS
 from mlirad.ir.graph import in_loops
 from mlirad.ir.ops import Arith, Memref, Scf
 
@@ -10,6 +11,7 @@ LOOKS_FOR: dict[str, tuple[str, ...]] = {
     "hoist-loads": (Scf.FOR,),
     "lower-block-loops": TOGETHER,
     "lower-ordered-loops": (AllocaOp.OPERATION_NAME,),
+    "reuse-loop-values": tuple(in_loops(name) for name in FUNCTIONS),
     "split-guarded-loops": (
         in_loops(Arith.CMPI),
         in_loops(Arith.MAXSI),

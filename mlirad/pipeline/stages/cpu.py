@@ -11,7 +11,7 @@ from mlirad.pipeline.stages.stage import Stage
 _LOWER = (
     "inline-custom-gradients,insert-active-lists,{zeros}lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print,"
     "{tangents}gather-pair-updates{{fast={fast}}},split-scatter-loops,"
-    "canonicalize,cse,"
+    "canonicalize,cse,reuse-loop-values,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates{{rows=true}},mark-touched-rows,"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
     "merge-equal-functions,"
