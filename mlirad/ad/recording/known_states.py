@@ -43,7 +43,7 @@ class Overwritten(msgspec.Struct, frozen=True, gc=False):
     redone: bool
 
 
-class KnownPiece(msgspec.Struct, frozen=True, gc=False):
+class KnownPiece(msgspec.Struct, frozen=True):
     """A piece of a kernel as tapes launch it."""
 
     variant: Variant

@@ -9,7 +9,7 @@ before, so that every primal field holds what the forward program left there (do
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 
 import msgspec
@@ -24,7 +24,7 @@ from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
 
 
-class Version(msgspec.Struct, frozen=True, gc=False):
+class Version(msgspec.Struct, frozen=True):
     """Elements as they were before a launch.
 
     Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind
@@ -78,13 +78,13 @@ class Versions:
         beside: Callable[[Key], Sequence[Elements]] = lambda key: (),
     ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
-        # changes with what is needed
-        self.position = Position(program, lambda: _digest(self.needed, self.left))
         # launches that are known, in order, of which its state knows and the tables below do not
         self.later: list[tuple[Launch, Footprints]] = []
         self.needed: dict[Key, dict[str, Region]] = {}
         # what functions with a gradient of their own left, which their calls may overwrite
         self.left: dict[Key, dict[str, Region]] = {}
+        # changes with what is needed
+        self.position = Position(program, partial(_digest, self.needed, self.left))
         # of arrays that are needed: as long as they are kept, their addresses mean these
         self.elements: dict[Key, Elements] = {}
         # of kernels whose launches need what they needed before, all of which is noted
