@@ -5,6 +5,7 @@ from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, split_access
 from mlirad.ir import build as b
+from mlirad.ir.memory.array_writes import may_be_written
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import (
@@ -31,15 +32,13 @@ def hoist_loads(root: ir.Operation) -> None:
 
 def _hoist(loop: ir.Operation) -> None:
     written = {root for op, root, _ in accesses(loop) if not is_load(op)}
-    unknown_ndarray_written = any(not isinstance(root, str) for root in written)
     body = loop.regions[0].blocks[0]
     loads = []
     for op in block_operations(body):
         if not is_load(op):
             continue
         array, indices = split_access(op)
-        root = array_root(array)
-        if root in written or (unknown_ndarray_written and not isinstance(root, str)):
+        if may_be_written(array_root(array), written):
             continue
         if not any(is_defined_in(value, loop) for value in (array, *indices)):
             loads.append(op)

@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_load, is_write, makes_array, split_access
+from mlirad.dialect.field import is_load, makes_array, split_access
 from mlirad.ir import build as b
 from mlirad.ir.elementary.vector_math import FUNCTIONS
 from mlirad.ir.marks.rounding import DERIVATIVE, EXACT, FUSED, LOOSE, is_exact
+from mlirad.ir.memory.array_writes import may_be_written, written_by
 from mlirad.ir.memory.large_arrays import bytes_of_memref, bytes_of_number
 from mlirad.ir.ops import Memref, Scf
 from mlirad.ir.pure_operations import is_pure
@@ -35,7 +36,6 @@ from mlirad.ir.walk import (
     functions,
     is_defined_in,
     operations,
-    with_inner,
 )
 
 REQUIRES = KERNELS
@@ -79,7 +79,7 @@ class _Block:
         ops = block_operations(block)
         self._room -= sum(bytes_of_memref(op.results[0].type) for op in ops if _is_buffer(op))
         for op in ops:
-            written = _written(op)
+            written = written_by(op, _is_harmless)
             bounds = _bounds(op) if is_for(op) else None
             if bounds is not None and written is not None:
                 self._scan(op, bounds, written)
@@ -95,22 +95,24 @@ class _Block:
 
     def _scan(self, loop: ir.Operation, bounds: Bounds, written: set[Array]) -> None:
         """Look for functions in the body of a loop."""
-        numbering = _Numbering(loop, self._numbers)
+        numbering, replaced = _Numbering(loop, self._numbers), list[ir.Operation]()
         for op in block_operations(For(loop).body):
             number, read = numbering.number(op)
             if op.name not in FUNCTIONS or number is None or not read or _meet(read, written):
                 continue
             value = self._values.setdefault((bounds, number), _Value(op, loop, read))
-            if value.loop != loop:
-                self._reuse(value, op, loop, bounds)
+            if value.loop != loop and self._reuse(value, op, loop, bounds):
+                replaced.append(op)
+        for op in replaced:  # not before: a new value may lie where an erased one lay
+            op.erase()
 
-    def _reuse(self, value: _Value, op: ir.Operation, loop: ir.Operation, bounds: Bounds) -> None:
-        """Let an op load a value, if there is room for it."""
+    def _reuse(self, value: _Value, op: ir.Operation, loop: ir.Operation, bounds: Bounds) -> bool:
+        """Let users of an op load a value; False if there is no room for it."""
         if value.memory is None:
             type_ = op.results[0].type
             size = bounds[1] * bytes_of_number(type_)
             if size > self._room:
-                return
+                return False
             self._room -= size
             with before(value.loop):
                 value.memory = b.alloca(ir.MemRefType.get([bounds[1]], type_))
@@ -121,7 +123,7 @@ class _Block:
         with before(op):
             loaded = b.read(value.memory, [For(loop).induction])
         op.results[0].replace_all_uses_with(loaded)
-        op.erase()
+        return True
 
 
 class _Numbering:
@@ -184,37 +186,23 @@ def _bounds(loop: ir.Operation) -> Bounds | None:
     return (low, high) if low >= 0 and high - low >= _LEAST else None
 
 
-def _written(op: ir.Operation) -> set[Array] | None:
-    """Return the arrays that an op, or what is in it, may write; None if that is not known."""
-    written = set[Array]()
-    for inner in with_inner(op):
-        if is_write(inner):
-            written.add(array_root(split_access(inner)[0]))
-        elif not (
-            is_load(inner)
-            or is_pure(inner)
-            or makes_array(inner)
-            or inner.name.startswith(_DIALECTS)
-        ):
-            return None
-    return written
+def _is_harmless(op: ir.Operation) -> bool:
+    return makes_array(op) or op.name.startswith(_DIALECTS)
 
 
 def _meet(read: frozenset[Array], written: set[Array]) -> bool:
-    """Return whether an array that is read may be one that is written: two arguments may be the
-    same array."""
-    return not read.isdisjoint(written) or any(
-        not isinstance(array, str) and not isinstance(other, str)
-        for array in read
-        for other in written
-    )
+    """Return whether an array that is read may be one that is written."""
+    return any(may_be_written(array, written) for array in read)
 
 
 def _round_exactly(value: _Value) -> None:
     """Let a value, and all that it is made of in its loop, be exact."""
-    pending, unit = [value.op], ir.UnitAttr.get()
+    pending, visited, unit = [value.op], set[ir.Operation](), ir.UnitAttr.get()
     while pending:
         op = pending.pop()
+        if op in visited:
+            continue
+        visited.add(op)
         for mark in (LOOSE, DERIVATIVE):
             if mark in op.attributes:
                 del op.attributes[mark]

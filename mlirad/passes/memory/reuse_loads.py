@@ -10,7 +10,8 @@ that hold elements for longer may cost more than another load.
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_load, is_write, split_access
+from mlirad.dialect.field import is_load, split_access
+from mlirad.ir.memory.array_writes import may_be_written, written_by
 from mlirad.ir.ops import Scf
 from mlirad.ir.pure_operations import is_pure
 from mlirad.ir.requirements import KERNELS
@@ -77,22 +78,7 @@ def _reuse(branch: ir.Operation, loads: Loads) -> bool:
 
 def _forget(op: ir.Operation, loads: Loads) -> None:
     """Forget the elements that an op may write."""
-    written = _written(op)
-    if written is None:
-        loads.clear()
-        return
-    if any(not isinstance(root, str) for root in written):  # those without a name may be one array
-        written |= {root for root in loads if not isinstance(root, str)}
-    for root in written:
-        loads.pop(root, None)
-
-
-def _written(op: ir.Operation) -> set[Array] | None:
-    """The arrays that an op writes; None if it does something else, too."""
-    arrays = set()
-    for inner in (op, *operations(op)):
-        if is_write(inner):
-            arrays.add(array_root(split_access(inner)[0]))
-        elif not (is_load(inner) or is_pure(inner) or inner.name in _STRUCTURE):
-            return None
-    return arrays
+    written = written_by(op, lambda inner: inner.name in _STRUCTURE)
+    for root in [*loads]:
+        if written is None or may_be_written(root, written):
+            del loads[root]

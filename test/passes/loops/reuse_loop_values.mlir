@@ -197,3 +197,108 @@ func.func @room(%x: !field.array<f32, [2, 3000]>) -> (f32, f32) {
   }
   return %b#0, %b#1 : f32, f32
 }
+
+// What a value is made of becomes exact once, however often it is used.
+// CHECK-LABEL: func.func @chain
+// CHECK: memref.alloca() : memref<32xf32>
+// CHECK-NOT: field.loose
+// CHECK: return
+func.func @chain(%x: !field.array<f32, [32]>) -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0.0 : f32
+    %a = scf.for %j = %c0 to %c32 step %c1 iter_args(%s = %zero) -> (f32) {
+      %m0 = field.load %x[%j] : f32
+      %m1 = arith.mulf %m0, %m0 {field.loose} : f32
+      %m2 = arith.mulf %m1, %m1 {field.loose} : f32
+      %m3 = arith.mulf %m2, %m2 {field.loose} : f32
+      %m4 = arith.mulf %m3, %m3 {field.loose} : f32
+      %m5 = arith.mulf %m4, %m4 {field.loose} : f32
+      %m6 = arith.mulf %m5, %m5 {field.loose} : f32
+      %m7 = arith.mulf %m6, %m6 {field.loose} : f32
+      %m8 = arith.mulf %m7, %m7 {field.loose} : f32
+      %m9 = arith.mulf %m8, %m8 {field.loose} : f32
+      %m10 = arith.mulf %m9, %m9 {field.loose} : f32
+      %m11 = arith.mulf %m10, %m10 {field.loose} : f32
+      %m12 = arith.mulf %m11, %m11 {field.loose} : f32
+      %m13 = arith.mulf %m12, %m12 {field.loose} : f32
+      %m14 = arith.mulf %m13, %m13 {field.loose} : f32
+      %m15 = arith.mulf %m14, %m14 {field.loose} : f32
+      %m16 = arith.mulf %m15, %m15 {field.loose} : f32
+      %m17 = arith.mulf %m16, %m16 {field.loose} : f32
+      %m18 = arith.mulf %m17, %m17 {field.loose} : f32
+      %m19 = arith.mulf %m18, %m18 {field.loose} : f32
+      %m20 = arith.mulf %m19, %m19 {field.loose} : f32
+      %m21 = arith.mulf %m20, %m20 {field.loose} : f32
+      %m22 = arith.mulf %m21, %m21 {field.loose} : f32
+      %m23 = arith.mulf %m22, %m22 {field.loose} : f32
+      %m24 = arith.mulf %m23, %m23 {field.loose} : f32
+      %m25 = arith.mulf %m24, %m24 {field.loose} : f32
+      %m26 = arith.mulf %m25, %m25 {field.loose} : f32
+      %m27 = arith.mulf %m26, %m26 {field.loose} : f32
+      %m28 = arith.mulf %m27, %m27 {field.loose} : f32
+      %m29 = arith.mulf %m28, %m28 {field.loose} : f32
+      %m30 = arith.mulf %m29, %m29 {field.loose} : f32
+      %m31 = arith.mulf %m30, %m30 {field.loose} : f32
+      %m32 = arith.mulf %m31, %m31 {field.loose} : f32
+      %m33 = arith.mulf %m32, %m32 {field.loose} : f32
+      %m34 = arith.mulf %m33, %m33 {field.loose} : f32
+      %m35 = arith.mulf %m34, %m34 {field.loose} : f32
+      %m36 = arith.mulf %m35, %m35 {field.loose} : f32
+      %m37 = arith.mulf %m36, %m36 {field.loose} : f32
+      %m38 = arith.mulf %m37, %m37 {field.loose} : f32
+      %m39 = arith.mulf %m38, %m38 {field.loose} : f32
+      %m40 = arith.mulf %m39, %m39 {field.loose} : f32
+      %e = math.exp %m40 {field.loose} : f32
+      %n = arith.maximumf %s, %e {field.exact} : f32
+      scf.yield %n : f32
+    }
+    %b = scf.for %j = %c0 to %c32 step %c1 iter_args(%s = %zero) -> (f32) {
+      %m0 = field.load %x[%j] : f32
+      %m1 = arith.mulf %m0, %m0 {field.exact} : f32
+      %m2 = arith.mulf %m1, %m1 {field.exact} : f32
+      %m3 = arith.mulf %m2, %m2 {field.exact} : f32
+      %m4 = arith.mulf %m3, %m3 {field.exact} : f32
+      %m5 = arith.mulf %m4, %m4 {field.exact} : f32
+      %m6 = arith.mulf %m5, %m5 {field.exact} : f32
+      %m7 = arith.mulf %m6, %m6 {field.exact} : f32
+      %m8 = arith.mulf %m7, %m7 {field.exact} : f32
+      %m9 = arith.mulf %m8, %m8 {field.exact} : f32
+      %m10 = arith.mulf %m9, %m9 {field.exact} : f32
+      %m11 = arith.mulf %m10, %m10 {field.exact} : f32
+      %m12 = arith.mulf %m11, %m11 {field.exact} : f32
+      %m13 = arith.mulf %m12, %m12 {field.exact} : f32
+      %m14 = arith.mulf %m13, %m13 {field.exact} : f32
+      %m15 = arith.mulf %m14, %m14 {field.exact} : f32
+      %m16 = arith.mulf %m15, %m15 {field.exact} : f32
+      %m17 = arith.mulf %m16, %m16 {field.exact} : f32
+      %m18 = arith.mulf %m17, %m17 {field.exact} : f32
+      %m19 = arith.mulf %m18, %m18 {field.exact} : f32
+      %m20 = arith.mulf %m19, %m19 {field.exact} : f32
+      %m21 = arith.mulf %m20, %m20 {field.exact} : f32
+      %m22 = arith.mulf %m21, %m21 {field.exact} : f32
+      %m23 = arith.mulf %m22, %m22 {field.exact} : f32
+      %m24 = arith.mulf %m23, %m23 {field.exact} : f32
+      %m25 = arith.mulf %m24, %m24 {field.exact} : f32
+      %m26 = arith.mulf %m25, %m25 {field.exact} : f32
+      %m27 = arith.mulf %m26, %m26 {field.exact} : f32
+      %m28 = arith.mulf %m27, %m27 {field.exact} : f32
+      %m29 = arith.mulf %m28, %m28 {field.exact} : f32
+      %m30 = arith.mulf %m29, %m29 {field.exact} : f32
+      %m31 = arith.mulf %m30, %m30 {field.exact} : f32
+      %m32 = arith.mulf %m31, %m31 {field.exact} : f32
+      %m33 = arith.mulf %m32, %m32 {field.exact} : f32
+      %m34 = arith.mulf %m33, %m33 {field.exact} : f32
+      %m35 = arith.mulf %m34, %m34 {field.exact} : f32
+      %m36 = arith.mulf %m35, %m35 {field.exact} : f32
+      %m37 = arith.mulf %m36, %m36 {field.exact} : f32
+      %m38 = arith.mulf %m37, %m37 {field.exact} : f32
+      %m39 = arith.mulf %m38, %m38 {field.exact} : f32
+      %m40 = arith.mulf %m39, %m39 {field.exact} : f32
+      %e = math.exp %m40 {field.exact} : f32
+      %n = arith.addf %s, %e {field.exact} : f32
+      scf.yield %n : f32
+    }
+  return %a, %b : f32, f32
+}
