@@ -191,6 +191,29 @@ def test_what_changes_between(threads: int) -> None:
     np.testing.assert_allclose(other, 2 * once, rtol=1e-12)
 
 
+def test_a_sum_in_a_field_of_one_element() -> None:
+    ti.init(default_fp=ti.f64)
+    x, y, total = ti.field(ti.f64, N), ti.field(ti.f64, N), ti.field(ti.f64, ())
+
+    @ti.kernel
+    def run():
+        ti.loop_config(serialize=True)
+        for j in range(N):
+            total[None] += ti.exp(x[j])
+            y[j] = total[None]
+        ti.loop_config(serialize=True)
+        for j in range(N):
+            total[None] *= ti.exp(-x[j]) + 0.5
+            y[j] += ti.exp(x[j]) * total[None]
+
+    values = np.random.default_rng(5).normal(size=N)
+    x.from_numpy(values)
+    run()
+    sums = np.cumsum(np.exp(values))
+    products = sums[-1] * np.cumprod(np.exp(-values) + 0.5)
+    np.testing.assert_allclose(y.to_numpy(), sums + np.exp(values) * products, rtol=1e-12)
+
+
 @pytest.mark.cpu_code("looks at the code for a CPU")
 def test_exponentials_are_computed_once() -> None:
     ti.init(default_fp=ti.f64, lanes=1)

@@ -142,7 +142,7 @@ class _Numbering:
         if is_load(op):
             array, indices = split_access(op)
             along = [index for index in indices if is_defined_in(index, self._loop)]
-            if along != [indices[-1]] or along != [self._induction]:
+            if along != [self._induction] or along != [indices[-1]]:
                 return None, frozenset()
             root = array_root(array)
             operands, read = [*indices], frozenset({root})

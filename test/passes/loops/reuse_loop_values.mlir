@@ -302,3 +302,24 @@ func.func @chain(%x: !field.array<f32, [32]>) -> (f32, f32) {
     }
   return %a, %b : f32, f32
 }
+
+// An array of one element has no rows: nothing is shared.
+// CHECK-LABEL: func.func @one_element
+// CHECK-NOT: memref.alloca
+// CHECK: return
+func.func @one_element(%x: !field.array<f32, []>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  scf.for %j = %c0 to %c32 step %c1 {
+    %v = field.load %x[] : f32
+    %e = math.exp %v {field.exact} : f32
+    field.store %e, %x[]
+  }
+  scf.for %j = %c0 to %c32 step %c1 {
+    %v = field.load %x[] : f32
+    %e = math.exp %v {field.exact} : f32
+    field.store %e, %x[]
+  }
+  return
+}
