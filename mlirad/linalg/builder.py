@@ -9,6 +9,7 @@ from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.places.triplets import COLUMNS, COUNT, ROWS, VALUES
 from mlirad.lang.arguments.packs import ArgPack
 from mlirad.lang.arguments.triplets import TRIPLETS
+from mlirad.lang.host.host_slices import Section
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.linalg.pattern import Indices, Values
 from mlirad.linalg.scipy_modules import scipy_module
@@ -118,7 +119,10 @@ class SparseMatrixBuilder:
         if not count:
             empty = np.zeros(0, np.int32)
             return empty, empty, np.zeros(0, self.dtype.numpy)
-        return self.rows[0:count], self.columns[0:count], self.values[0:count]
+        first = Section((range(count),), is_kept=(True,))
+        arrays = self.rows, self.columns, self.values
+        rows, columns, values = [array.copy_section(first) for array in arrays]
+        return rows, columns, values
 
     def _check_indices(self, rows: Values, columns: Values) -> None:
         """Raise TaichiIndexError for a triplet outside of the matrix."""

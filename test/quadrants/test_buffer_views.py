@@ -224,3 +224,19 @@ def test_slices_in_programs_of_ti_are_copies() -> None:
     assert isinstance(array_of(VALUES)[2:4], BufferView)
     ti.init(default_fp=ti.f64)
     np.testing.assert_array_equal(array_of(VALUES)[2:4], VALUES[2:4])
+
+
+def test_sparse_matrices_beside_views() -> None:
+    """A builder copies the triplets that it holds, where slices of ndarrays are views."""
+    builder = qd.linalg.SparseMatrixBuilder(3, 3, 9, qd.f64)
+
+    @qd.kernel
+    def fill(A: qd.types.sparse_matrix_builder()):
+        for i in range(3):
+            A[i, i] += 2.0
+        A[0, 2] += 1.0
+
+    fill(builder)
+    matrix = builder.build()
+    product = matrix @ array_of(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(product.to_numpy(), [5.0, 4.0, 6.0])

@@ -126,6 +126,10 @@ class SlicedArray(HostArray, LibraryCopies):
         make_view = self.program.make_view
         if make_view is not None and getattr(self, "is_passed", False):
             return make_view(self, section.positions)
+        return self.copy_section(section)
+
+    def copy_section(self, section: Section) -> Values:
+        """Return a NumPy copy of a part, also in programs whose slices are views."""
         shape = (*section.shape, *self.element_shape)
         elements = (
             self._ordered_elements()
