@@ -195,6 +195,7 @@ _MEMBERS: dict[str, dict[str, Any]] = {
         "to_pytorch_type": _of_torch,
         "to_taichi_type": _to_ours,
     },
+    "types": {name: getattr(types, name) for name in types.__all__},
     "types.compound_types": {
         "matrix": types.matrix,
         "struct": types.struct,
@@ -239,6 +240,8 @@ def register(package: str, modules: Modules | None = None) -> None:
         if not isinstance(getattr(around, last, None), ModuleType):
             setattr(around, last, module)
     sys.modules[f"{package}.math"] = mathematics
+    for name in ("ad", "sparse"):
+        sys.modules[f"{package}.{name}"] = getattr(public, name)
 
 
 __all__ = ["extension", "inner_modules", "register"]

@@ -34,7 +34,7 @@ def _cpu_names() -> list[Arch]:
 
 
 def _count_last_tasks() -> int:
-    from mlirad.quadrants.launched_tasks import count_last_tasks
+    from mlirad.quadrants.statistics import count_last_tasks
 
     return count_last_tasks()
 

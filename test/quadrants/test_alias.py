@@ -9,6 +9,7 @@ import sys
 import quadrants as qd
 from quadrants.lang import impl
 from quadrants._kernels import tensor_to_ext_arr
+from quadrants.linalg import SparseMatrixBuilder
 import numpy as np
 qd.init()
 x = qd.field(qd.f32, shape=3)
@@ -20,6 +21,7 @@ fill()
 out = np.zeros(3, np.float32)
 tensor_to_ext_arr(x, out)
 print(out.tolist(), sys.argv[1:], qd.__name__, __name__)
+assert SparseMatrixBuilder is qd.linalg.SparseMatrixBuilder
 """
 SEEN = "[0.0, 1.0, 2.0] ['--fast'] mlirad.quadrants __main__\n"
 

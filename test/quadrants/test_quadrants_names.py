@@ -26,6 +26,18 @@ def test_modules_have_their_names(module: str, name: str) -> None:
     assert hasattr(importlib.import_module(f"mlirad.quadrants.{module}"), name)
 
 
+@pytest.mark.parametrize("package", ("mlirad", "mlirad.quadrants"))
+@pytest.mark.parametrize(
+    "name", ("ad", "algorithms", "linalg", "math", "profiler", "sparse", "tools", "types")
+)
+def test_public_modules_can_be_imported(package: str, name: str) -> None:
+    module = importlib.import_module(f"{package}.{name}")
+    member = getattr(importlib.import_module(package), name)
+    public = [name for name in dir(member) if not name.startswith("_")]
+    assert public
+    assert [name for name in public if not hasattr(module, name)] == []
+
+
 def test_a_program_runs() -> None:
     qd.init(arch=qd.cpu)
     assert qd.cfg.arch == qd.cpu and qd.cfg.arch.name == "x64"

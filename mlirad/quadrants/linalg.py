@@ -1,0 +1,7 @@
+"""`import mlirad.quadrants.linalg` gives `mlirad.linalg`."""
+
+import sys
+
+import mlirad.linalg
+
+sys.modules[__name__] = mlirad.linalg

@@ -1,0 +1,7 @@
+"""`import mlirad.quadrants.tools` gives `mlirad.tools`."""
+
+import sys
+
+import mlirad.tools
+
+sys.modules[__name__] = mlirad.tools
