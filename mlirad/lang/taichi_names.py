@@ -240,8 +240,8 @@ def register(package: str, modules: Modules | None = None) -> None:
         if not isinstance(getattr(around, last, None), ModuleType):
             setattr(around, last, module)
     sys.modules[f"{package}.math"] = mathematics
-    for name in ("ad", "sparse"):
-        sys.modules[f"{package}.{name}"] = getattr(public, name)
+    for name in ("ad", "graph", "simt", "sparse"):
+        sys.modules.setdefault(f"{package}.{name}", getattr(public, name))
 
 
 __all__ = ["extension", "inner_modules", "register"]

@@ -28,7 +28,11 @@ def test_modules_have_their_names(module: str, name: str) -> None:
 
 @pytest.mark.parametrize("package", ("mlirad", "mlirad.quadrants"))
 @pytest.mark.parametrize(
-    "name", ("ad", "algorithms", "linalg", "math", "profiler", "sparse", "tools", "types")
+    "name",
+    (
+        *("ad", "algorithms", "graph", "linalg", "math", "profiler", "simt", "sparse", "tools"),
+        "types",
+    ),
 )
 def test_public_modules_can_be_imported(package: str, name: str) -> None:
     module = importlib.import_module(f"{package}.{name}")
