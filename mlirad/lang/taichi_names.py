@@ -22,7 +22,6 @@ from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
 from mlirad.lang.kernels.kernel import Kernel
 from mlirad.lang.layout.builder import Trees
 from mlirad.lang.layout.member_order import Layout
-from mlirad.lang.math import functions as mathematics
 from mlirad.runtime.program import Program, program
 from mlirad.types import ALL, DataType, TypeLike, from_numpy, resolve
 
@@ -239,8 +238,7 @@ def register(package: str, modules: Modules | None = None) -> None:
         around = operator.attrgetter(holder)(public) if holder else public
         if not isinstance(getattr(around, last, None), ModuleType):
             setattr(around, last, module)
-    sys.modules[f"{package}.math"] = mathematics
-    for name in ("ad", "graph", "simt", "sparse"):
+    for name in ("ad", "graph", "math", "simt", "sparse"):
         sys.modules.setdefault(f"{package}.{name}", getattr(public, name))
 
 

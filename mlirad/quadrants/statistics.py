@@ -106,9 +106,6 @@ def _count_arguments(variant: Variant) -> Counter[KernelBatchedArgType]:
     return counts
 
 
-__all__ = ["KernelStatistics"]
-
-
 def count_last_tasks() -> int:
     """Return the number of tasks of the last launch outside of tapes, as its kernel is written:
     loops that the compiler fuses are counted one by one. 0 if there was none."""
@@ -129,3 +126,6 @@ def _count_tasks(body: ir.Block) -> int:
         elif op.operation.name in _STATEMENTS or any(True for _ in op.operation.regions):
             steps.append(_SERIAL)
     return sum(1 for _ in groupby(steps))
+
+
+__all__ = ["KernelStatistics", "count_last_tasks"]
